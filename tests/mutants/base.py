@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import refarray as ra
-from refarray import _native
 from refarray.conformance import Subject, _adversary
 from refarray.conformance.subjects.libraries import REFARRAY
 from refarray.conformance.suite.producer.lifetime import BIG
@@ -20,7 +19,8 @@ KEPT: list[Any] = []  # keeps the memory of forged capsules alive until the proc
 
 
 class Array:
-    """A correct producer: forwards both methods to a refarray array."""
+    """A correct producer: forwards both methods to a refarray array. Mutants override `export`,
+    which receives all keywords of `__dlpack__` as a dict."""
 
     def __init__(self, source: ra.Array) -> None:
         self.source = source
@@ -31,6 +31,9 @@ class Array:
     def __dlpack_device__(self) -> Any:
         return self.source.__dlpack_device__()
 
+    def export(self, keywords: dict[str, Any]) -> Any:
+        return self.source.__dlpack__(**keywords)
+
     def __dlpack__(
         self,
         *,
@@ -39,9 +42,23 @@ class Array:
         dl_device: Any = None,
         copy: Any = None,
     ) -> Any:
-        return self.source.__dlpack__(
-            stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+        return self.export(
+            {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
         )
+
+
+class Relabelled(Array):
+    """An array that exports other fields than its own."""
+
+    def __init__(self, source: Any, **changes: Any) -> None:
+        super().__init__(source)
+        self.changes = changes
+
+    def export(self, keywords: dict[str, Any]) -> Any:
+        capsule = super().export(keywords)
+        place = {"capsule": capsule}
+        held = {**fields(capsule), **self.changes, "deleter": place.clear}
+        return _adversary.make(**held).capsule()
 
 
 def native() -> Any:
@@ -55,7 +72,7 @@ def native() -> Any:
 
 def fields(capsule: Any) -> dict[str, Any]:
     """The fields of a capsule's tensor, as keyword arguments for `_adversary.make`."""
-    held = _native._inspect_capsule(capsule)
+    held = _adversary.fields(capsule)
     out = {name: held[name] for name in ("device", "ndim", "dtype", "byte_offset")}
     out["shape"] = held["shape"] if held["ndim"] else ()
     out["strides"] = held["strides"] if held["strides"] is not None else None
@@ -124,3 +141,11 @@ def breaks(name: str, **more: Any) -> Callable[[Any], Any]:
         return mutant
 
     return register
+
+
+def named(mutant: Any, name: str, module: str) -> Any:
+    """The mutant, a class or a function, as `name` of a module: for those that a table makes."""
+    mutant.__name__ = mutant.__qualname__ = name
+    mutant.__module__ = module
+    vars(sys.modules[module])[name] = mutant
+    return mutant

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import refarray as ra
-from mutants.base import KEPT, Array, breaks
+from mutants.base import KEPT, Relabelled, breaks
 from mutants.producer_devices import driver
 from refarray.conformance import _adversary
 from refarray.conformance.subjects import devices
@@ -70,23 +70,10 @@ def refuses_null_data(array: Any) -> Any:
     return ra.from_dlpack(array)
 
 
-class AnnouncedDevice(Array):
-    """An array exported under the device that its producer announced."""
-
-    def __init__(self, source: Any, place: Any) -> None:
-        super().__init__(source)
-        self.place = place
-
-    def __dlpack__(self, **keywords: Any) -> Any:
-        from mutants.base import forge
-
-        return forge(self.source.__dlpack__(**keywords), device=self.place)
-
-
 @on_cuda("DEV-06")
 def trusts_announced_device(array: Any) -> Any:
     got, place = ra.from_dlpack(array), array.__dlpack_device__()
-    return got if got.device.dlpack == tuple(place) else AnnouncedDevice(got, place)
+    return got if got.device.dlpack == tuple(place) else Relabelled(got, device=place)
 
 
 @on_cuda("LIFE-26")

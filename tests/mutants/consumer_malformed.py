@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import refarray as ra
-from mutants.base import KEPT, breaks
+from mutants.base import KEPT, breaks, named
 from refarray.conformance import give
 from refarray.conformance.harness.corpus import FLOATS
 
@@ -33,10 +33,7 @@ def malformed_mutant(
             return then(fields)
         return ra.from_dlpack(x, device=device, copy=copy)
 
-    take.__name__ = name
-    take.__module__ = __name__
-    globals()[name] = take
-    breaks(requirement)(take)
+    breaks(requirement)(named(take, name, __name__))
 
 
 def accept(changes: Fields) -> Callable[[Fields], Any]:

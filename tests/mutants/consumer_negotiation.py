@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from typing import Any
 
 import refarray as ra
-from mutants.base import KEPT, Array, breaks, consumer, fields
-from refarray import _native
+from mutants.base import KEPT, Array, breaks, consumer, fields, named
 from refarray.conformance import _adversary
 from refarray.conformance.native_method import NativeMethod
 
@@ -15,8 +15,10 @@ from refarray.conformance.native_method import NativeMethod
 class Proxy:
     """A producer that forwards to another one; subclasses change the request or the result."""
 
-    def __init__(self, real: Any) -> None:
+    def __init__(self, real: Any, copy: bool | None = None) -> None:
         self.real = real
+        self.copy = copy
+        """As it was passed to the consumer."""
 
     def __dlpack_device__(self) -> Any:
         return type(self.real).__dlpack_device__(self.real)
@@ -38,6 +40,21 @@ def require_producer(x: Any) -> None:
         ra.from_dlpack(x)
 
 
+def through(requirement: str, *copies: bool | None) -> Callable[[type[Proxy]], Any]:
+    """Registers a proxy as a consumer, which imports through it; with `copies` only under these
+    values of copy."""
+
+    def register(proxy: type[Proxy]) -> Any:
+        def take(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+            require_producer(x)
+            given = x if copies and copy not in copies else proxy(x, copy)
+            return ra.from_dlpack(given, device=device, copy=copy)
+
+        return breaks(requirement)(named(take, proxy.__name__, proxy.__module__))
+
+    return register
+
+
 def clean(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     """A correct consumer."""
     return ra.from_dlpack(x, device=device, copy=copy)
@@ -49,13 +66,8 @@ clean_ = consumer(clean)
 @breaks("CONS-01")
 def asks_device_last(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     class Late(Proxy):
-        asked = False
-
         def __dlpack_device__(self) -> Any:
             return (1, 0)
-
-        def export(self, **keywords: Any) -> Any:
-            return super().export(**keywords)
 
     require_producer(x)
     taken = ra.from_dlpack(Late(x), device=device, copy=copy)
@@ -63,73 +75,53 @@ def asks_device_last(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     return taken
 
 
-@breaks("VERS-09")
-def asks_without_version_first(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    class First(Proxy):
-        def export(self, **keywords: Any) -> Any:
-            version = keywords.get("max_version")
-            if version is not None:  # a call without keywords first, its result discarded
-                with contextlib.suppress(BufferError):
-                    super().export()
+@through("VERS-09")
+class asks_without_version_first(Proxy):
+    def export(self, **keywords: Any) -> Any:
+        version = keywords.get("max_version")
+        if version is not None:  # a call without keywords first, its result discarded
+            with contextlib.suppress(BufferError):
+                super().export()
+        return super().export(**keywords)
+
+
+@through("VERS-09")
+class never_retries_old_producer(Proxy):
+    def export(self, **keywords: Any) -> Any:
+        try:
+            return super().export(**keywords)
+        except TypeError as error:
+            if "unexpected keyword" not in str(error) or self.copy is not None:
+                raise
+            raise ValueError("too old") from error
+
+
+@through("CONS-08")
+class passes_stream_on_cpu(Proxy):
+    def export(self, **keywords: Any) -> Any:
+        return super().export(**{**keywords, "stream": -1})
+
+
+@through("CONS-09")
+class passes_default_keywords(Proxy):
+    def export(self, **keywords: Any) -> Any:
+        if "max_version" not in keywords:
+            return super().export(**keywords)
+        try:
+            return super().export(**{"copy": None, **keywords})
+        except TypeError as error:
+            if "unexpected keyword" not in str(error):
+                raise
             return super().export(**keywords)
 
-    require_producer(x)
-    return ra.from_dlpack(First(x), device=device, copy=copy)
 
-
-@breaks("VERS-09")
-def never_retries_old_producer(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    class Once(Proxy):
-        def export(self, **keywords: Any) -> Any:
-            try:
-                return super().export(**keywords)
-            except TypeError as error:
-                if "unexpected keyword" not in str(error) or copy is not None:
-                    raise
-                raise ValueError("too old") from error
-
-    require_producer(x)
-    return ra.from_dlpack(Once(x), device=device, copy=copy)
-
-
-@breaks("CONS-08")
-def passes_stream_on_cpu(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    class Streams(Proxy):
-        def export(self, **keywords: Any) -> Any:
-            return super().export(**{**keywords, "stream": -1})
-
-    require_producer(x)
-    return ra.from_dlpack(Streams(x), device=device, copy=copy)
-
-
-@breaks("CONS-09")
-def passes_default_keywords(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    class Every(Proxy):
-        def export(self, **keywords: Any) -> Any:
-            if "max_version" not in keywords:
-                return super().export(**keywords)
-            try:
-                return super().export(**{"copy": None, **keywords})
-            except TypeError as error:
-                if "unexpected keyword" not in str(error):
-                    raise
-                return super().export(**keywords)
-
-    require_producer(x)
-    return ra.from_dlpack(Every(x), device=device, copy=copy)
-
-
-@breaks("CONS-03")
-def wraps_errors(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    class Wraps(Proxy):
-        def export(self, **keywords: Any) -> Any:
-            try:
-                return super().export(**keywords)
-            except MemoryError as error:
-                raise RuntimeError("the producer failed") from error
-
-    require_producer(x)
-    return ra.from_dlpack(Wraps(x), device=device, copy=copy)
+@through("CONS-03")
+class wraps_errors(Proxy):
+    def export(self, **keywords: Any) -> Any:
+        try:
+            return super().export(**keywords)
+        except MemoryError as error:
+            raise RuntimeError("the producer failed") from error
 
 
 @breaks("CONS-03")
@@ -140,20 +132,16 @@ def swallows_interrupts(x: Any, /, *, device: Any = None, copy: Any = None) -> A
         raise ValueError("not exported") from None
 
 
-@breaks("CONS-04")
-def retries_type_errors(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    class Stubborn(Proxy):
-        def export(self, **keywords: Any) -> Any:
-            for _ in range(2):
-                try:
-                    return super().export(**keywords)
-                except TypeError as error:
-                    if "unexpected keyword" in str(error):
-                        raise
-            return super().export(**keywords)
-
-    require_producer(x)
-    return ra.from_dlpack(Stubborn(x), device=device, copy=copy)
+@through("CONS-04")
+class retries_type_errors(Proxy):
+    def export(self, **keywords: Any) -> Any:
+        for _ in range(2):
+            try:
+                return super().export(**keywords)
+            except TypeError as error:
+                if "unexpected keyword" in str(error):
+                    raise
+        return super().export(**keywords)
 
 
 @breaks("CONS-02")
@@ -165,47 +153,31 @@ def raises_type_error_for_non_producer(x: Any, /, *, device: Any = None, copy: A
     return ra.from_dlpack(x, device=device, copy=copy)
 
 
-@breaks("CONS-05")
-def accepts_any_capsule_name(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    class Renames(Proxy):
-        def export(self, **keywords: Any) -> Any:
-            capsule = super().export(**keywords)
-            if type(capsule).__name__ == "PyCapsule" and _adversary.name_of(capsule) == "foo":
-                _adversary.rename(capsule, "dltensor_versioned")
-            return capsule
-
-    require_producer(x)
-    return ra.from_dlpack(Renames(x), device=device, copy=copy)
+@through("CONS-05")
+class accepts_any_capsule_name(Proxy):
+    def export(self, **keywords: Any) -> Any:
+        capsule = super().export(**keywords)
+        if type(capsule).__name__ == "PyCapsule" and _adversary.name_of(capsule) == "foo":
+            _adversary.rename(capsule, "dltensor_versioned")
+        return capsule
 
 
-@breaks("CONS-05")
-def imports_none_as_empty(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    class Nothing(Proxy):
-        def export(self, **keywords: Any) -> Any:
-            capsule = super().export(**keywords)
-            return ra.empty(0).__dlpack__(max_version=(1, 3)) if capsule is None else capsule
-
-    require_producer(x)
-    return ra.from_dlpack(Nothing(x), device=device, copy=copy)
+@through("CONS-05")
+class imports_none_as_empty(Proxy):
+    def export(self, **keywords: Any) -> Any:
+        capsule = super().export(**keywords)
+        return ra.empty(0).__dlpack__(max_version=(1, 3)) if capsule is None else capsule
 
 
-@breaks("LIFE-12")
-def accepts_used_capsule(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    class Again(Proxy):
-        def export(self, **keywords: Any) -> Any:
-            capsule = super().export(**keywords)
-            known = type(capsule).__name__ == "PyCapsule"
-            if (
-                known
-                and _adversary.name_of(capsule) == "used_dltensor_versioned"
-                and capsule in SEEN
-            ):
-                return ra.empty(3).__dlpack__(max_version=(1, 3))
-            SEEN.append(capsule)
-            return capsule
-
-    require_producer(x)
-    return ra.from_dlpack(Again(x), device=device, copy=copy)
+@through("LIFE-12")
+class accepts_used_capsule(Proxy):
+    def export(self, **keywords: Any) -> Any:
+        capsule = super().export(**keywords)
+        known = type(capsule).__name__ == "PyCapsule"
+        if known and _adversary.name_of(capsule) == "used_dltensor_versioned" and capsule in SEEN:
+            return ra.empty(3).__dlpack__(max_version=(1, 3))
+        SEEN.append(capsule)
+        return capsule
 
 
 SEEN: list[Any] = []
@@ -227,15 +199,8 @@ def exports_read_only_as_writable(x: Any, /, *, device: Any = None, copy: Any = 
 class Writable(Array):
     """An array that exports read-only data as writable."""
 
-    def __dlpack__(
-        self,
-        *,
-        stream: Any = None,
-        max_version: Any = None,
-        dl_device: Any = None,
-        copy: Any = None,
-    ) -> Any:
-        capsule = self.source.__dlpack__(max_version=(1, 3), copy=copy)
+    def export(self, keywords: dict[str, Any]) -> Any:
+        capsule = self.source.__dlpack__(max_version=(1, 3), copy=keywords["copy"])
         KEPT.append(capsule)
         return _adversary.make(**{**fields(capsule), "flags": 0}).capsule()
 
@@ -265,49 +230,32 @@ def makes_its_own_copy(x: Any, /, *, device: Any = None, copy: Any = None) -> An
     return ra.from_dlpack(x, device=device, copy=copy)
 
 
-@breaks("COPY-07")
-def trusts_copy_true(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    class Believes(Proxy):
-        old = False
+@through("COPY-07", True)
+class trusts_copy_true(Proxy):
+    old = False
 
-        def export(self, **keywords: Any) -> Any:
-            try:
-                return super().export(**keywords)
-            except TypeError:
-                self.old = True
-                raise
-
-    require_producer(x)
-    if copy is not True:
-        return ra.from_dlpack(x, device=device, copy=copy)
-
-    class Flagged(Believes):
-        def export(self, **keywords: Any) -> Any:
+    def export(self, **keywords: Any) -> Any:
+        try:
             capsule = super().export(**keywords)
-            if self.old or _adversary.name_of(capsule) != "dltensor_versioned":
-                return capsule
-            place = {"capsule": capsule}
-            held = {**fields(capsule), "deleter": place.clear}
-            return _adversary.make(**{**held, "flags": held["flags"] | 2}).capsule()
+        except TypeError:
+            self.old = True
+            raise
+        if self.old or _adversary.name_of(capsule) != "dltensor_versioned":
+            return capsule
+        place = {"capsule": capsule}
+        held = {**fields(capsule), "deleter": place.clear}
+        return _adversary.make(**{**held, "flags": held["flags"] | 2}).capsule()
 
-    return ra.from_dlpack(Flagged(x), device=device, copy=True)
 
-
-@breaks("COPY-08")
-def ignores_copied_flag(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    if copy is not False:
-        return ra.from_dlpack(x, device=device, copy=copy)
-
-    class Unflagged(Proxy):
-        def export(self, **keywords: Any) -> Any:
-            capsule = super().export(**keywords)
-            if _adversary.name_of(capsule) != "dltensor_versioned":
-                return capsule
-            KEPT.append(capsule)
-            held = fields(capsule)
-            return _adversary.make(**{**held, "flags": held["flags"] & ~2}).capsule()
-
-    return ra.from_dlpack(Unflagged(x), device=device, copy=False)
+@through("COPY-08", False)
+class ignores_copied_flag(Proxy):
+    def export(self, **keywords: Any) -> Any:
+        capsule = super().export(**keywords)
+        if _adversary.name_of(capsule) != "dltensor_versioned":
+            return capsule
+        KEPT.append(capsule)
+        held = fields(capsule)
+        return _adversary.make(**{**held, "flags": held["flags"] & ~2}).capsule()
 
 
 @breaks("COPY-09")
@@ -337,21 +285,17 @@ def renames_device_keyword(x: Any, /, *, where: Any = None, copy: Any = None) ->
     return ra.from_dlpack(x, device=where, copy=copy)
 
 
-@breaks("CONS-10")
-def trusts_dlpack_device(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    class Trusting(Proxy):
-        def export(self, **keywords: Any) -> Any:
-            capsule = super().export(**keywords)
-            if type(capsule).__name__ != "PyCapsule" or not str(
-                _adversary.name_of(capsule)
-            ).startswith("dltensor"):
-                return capsule
-            said = type(self.real).__dlpack_device__(self.real)
-            held = _native._inspect_capsule(capsule)
-            if held.get("device") in {None, said} or said != (1, 0):
-                return capsule
-            KEPT.append(capsule)
-            return ra.empty(3).__dlpack__(max_version=(1, 3))
-
-    require_producer(x)
-    return ra.from_dlpack(Trusting(x), device=device, copy=copy)
+@through("CONS-10")
+class trusts_dlpack_device(Proxy):
+    def export(self, **keywords: Any) -> Any:
+        capsule = super().export(**keywords)
+        if type(capsule).__name__ != "PyCapsule" or not str(_adversary.name_of(capsule)).startswith(
+            "dltensor"
+        ):
+            return capsule
+        said = type(self.real).__dlpack_device__(self.real)
+        held = _adversary.fields(capsule)
+        if held.get("device") in {None, said} or said != (1, 0):
+            return capsule
+        KEPT.append(capsule)
+        return ra.empty(3).__dlpack__(max_version=(1, 3))

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 import refarray as ra
-from mutants.base import KEPT, MUTANTS, Array, breaks, fields
-from mutants.consumer_negotiation import Proxy, require_producer
+from mutants.base import KEPT, MUTANTS, Array, Relabelled, breaks, fields, named
+from mutants.consumer_negotiation import Proxy, through
 from refarray.conformance import Subject, _adversary, give
 from refarray.conformance.harness.consumer import Given
 from refarray.conformance.harness.recorder import Recorder
@@ -28,10 +28,7 @@ def result_mutant(requirement: str, name: str, when: Handler, then: Handler) -> 
             return then(x, device, copy)
         return ra.from_dlpack(x, device=device, copy=copy)
 
-    take.__name__ = name
-    take.__module__ = __name__
-    globals()[name] = take
-    breaks(requirement)(take)
+    breaks(requirement)(named(take, name, __name__))
 
 
 def field(x: Any, name: str, otherwise: Any = None) -> Any:
@@ -227,17 +224,13 @@ def raises_runtime_error(x: Any, /, *, device: Any = None, copy: Any = None) -> 
         raise
 
 
-@breaks("DEV-08")
-def hides_device_error(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    class Hides(Proxy):
-        def __dlpack_device__(self) -> Any:
-            try:
-                return super().__dlpack_device__()
-            except BufferError as error:
-                raise RuntimeError("no device") from error
-
-    require_producer(x)
-    return ra.from_dlpack(Hides(x), device=device, copy=copy)
+@through("DEV-08")
+class hides_device_error(Proxy):
+    def __dlpack_device__(self) -> Any:
+        try:
+            return super().__dlpack_device__()
+        except BufferError as error:
+            raise RuntimeError("no device") from error
 
 
 def keep_capsule(x: Any) -> Any:
@@ -303,34 +296,17 @@ def slices_keep_nothing_alive(x: Any, /, *, device: Any = None, copy: Any = None
     return LooseSlices(taken) if is_plain_recorder(x) and copy is None else taken
 
 
-class AnnouncesPinned(Array):
-    """An array that is exported as pinned memory."""
-
-    def __dlpack__(self, **keywords: Any) -> Any:
-        capsule = self.source.__dlpack__(**keywords)
-        KEPT.append(capsule)
-        return _adversary.make(**{**fields(capsule), "device": (3, 0)}).capsule()
-
-
 @breaks("COPY-02")
 def imports_as_pinned(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     taken = ra.from_dlpack(x, device=device, copy=copy)
-    return AnnouncesPinned(taken) if is_plain_recorder(x) and copy is None and not x.keep else taken
-
-
-class UnknownFlag(Array):
-    """An array that exports an undefined flag."""
-
-    def __dlpack__(self, **keywords: Any) -> Any:
-        capsule = self.source.__dlpack__(**keywords)
-        KEPT.append(capsule)
-        return _adversary.make(**{**fields(capsule), "flags": 1 << 40}).capsule()
+    plain = is_plain_recorder(x) and copy is None and not x.keep
+    return Relabelled(taken, device=(3, 0)) if plain else taken
 
 
 @breaks("FLAG-08")
 def passes_unknown_flags_on(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     taken = ra.from_dlpack(x, device=device, copy=copy)
-    return UnknownFlag(taken) if field(x, "flags") == 1 << 40 else taken
+    return Relabelled(taken, flags=1 << 40) if field(x, "flags") == 1 << 40 else taken
 
 
 class OtherDevice(Array):

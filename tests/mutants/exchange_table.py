@@ -6,7 +6,7 @@ import itertools
 from typing import Any
 
 import refarray as ra
-from mutants.base import Array, breaks, native, producer
+from mutants.base import Array, breaks, named, native, producer
 
 adversary = native()
 NAME = "__dlpack_c_exchange_api__"
@@ -71,8 +71,8 @@ setattr(BrokenTable, NAME, LazyTable())
 def add(defect: str, requirement: str) -> None:
     """Registers the mutant with this defect."""
     name = "".join(word.title() for word in defect.split("-"))
-    kind = type(name, (BrokenTable,), {"defect": defect, "__module__": __name__})
-    globals()[name] = breaks(requirement)(kind)
+    kind = type(name, (BrokenTable,), {"defect": defect})
+    breaks(requirement)(named(kind, name, __name__))
 
 
 for _defect, _requirement in DEFECTS.items():
@@ -93,19 +93,10 @@ class TableExportsMore(BrokenTable):
         made.withheld = True
         return made
 
-    def __dlpack__(
-        self,
-        *,
-        stream: Any = None,
-        max_version: Any = None,
-        dl_device: Any = None,
-        copy: Any = None,
-    ) -> Any:
+    def export(self, keywords: dict[str, Any]) -> Any:
         if self.withheld:
             raise BufferError("this array requires grad")
-        return self.source.__dlpack__(
-            stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
-        )
+        return super().export(keywords)
 
 
 @breaks("CAPI-01")

@@ -16,20 +16,11 @@ from refarray.conformance import Subject
 class Crashing(Array):
     """Crashes at every export with max_version=(1, 0)."""
 
-    def __dlpack__(
-        self,
-        *,
-        stream: Any = None,
-        max_version: Any = None,
-        dl_device: Any = None,
-        copy: Any = None,
-    ) -> Any:
-        if max_version == (1, 0):
+    def export(self, keywords: dict[str, Any]) -> Any:
+        if keywords["max_version"] == (1, 0):
             os.kill(os.getpid(), signal.SIGSEGV)
         print("this is no message")  # must not be mistaken for a message of the worker
-        return super().__dlpack__(
-            stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
-        )
+        return super().export(keywords)
 
 
 def subject(
@@ -47,19 +38,10 @@ class Leaving(Array):
 
     how = "sys.exit"
 
-    def __dlpack__(
-        self,
-        *,
-        stream: Any = None,
-        max_version: Any = None,
-        dl_device: Any = None,
-        copy: Any = None,
-    ) -> Any:
-        if copy is True:
+    def export(self, keywords: dict[str, Any]) -> Any:
+        if keywords["copy"] is True:
             sys.exit(4) if self.how == "sys.exit" else os._exit(4)
-        return super().__dlpack__(
-            stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
-        )
+        return super().export(keywords)
 
 
 class Vanishing(Leaving):
@@ -69,10 +51,10 @@ class Vanishing(Leaving):
 class Hanging(Leaving):
     """Never returns when it is asked for a copy."""
 
-    def __dlpack__(self, *, copy: Any = None, **keywords: Any) -> Any:
-        while copy is True:
+    def export(self, keywords: dict[str, Any]) -> Any:
+        while keywords["copy"] is True:
             time.sleep(1)
-        return super().__dlpack__(**keywords)
+        return Array.export(self, keywords)
 
 
 class Stuck(Array):
@@ -130,10 +112,10 @@ hanging, stuck = array_of("Hanging"), array_of("Stuck")
 class CrashesNumpy(Array):
     """Crashes when a consumer asks for version 1.0, as NumPy does."""
 
-    def __dlpack__(self, **keywords: Any) -> Any:
-        if keywords.get("max_version") == (1, 0):
+    def export(self, keywords: dict[str, Any]) -> Any:
+        if keywords["max_version"] == (1, 0):
             os.kill(os.getpid(), signal.SIGSEGV)
-        return self.source.__dlpack__(**keywords)
+        return super().export(keywords)
 
 
 class HangsInDevice(Array):
@@ -141,9 +123,6 @@ class HangsInDevice(Array):
 
     def __dlpack_device__(self) -> Any:
         time.sleep(3600)
-
-    def __dlpack__(self, **keywords: Any) -> Any:
-        return self.source.__dlpack__(**keywords)
 
 
 IMPORTS = f"import refarray as ra; from {__name__} import CrashesNumpy, HangsInDevice"

@@ -6,13 +6,12 @@ import ctypes
 from typing import Any
 
 import refarray as ra
-from mutants.base import breaks, fields
+from mutants.base import Array, breaks, fields
 from mutants.consumer_negotiation import exports_read_only_as_writable
-from mutants.producer_methods import Exporter
 
 
 @breaks("DTYPE-15")
-class Int16BecomesZero(Exporter):
+class Int16BecomesZero(Array):
     """Sets the data of int16 arrays to zero on export."""
 
     def export(self, keywords: dict[str, Any]) -> Any:

@@ -7,8 +7,7 @@ import dataclasses
 import threading
 from typing import Any
 
-from mutants.base import breaks, forge
-from mutants.producer_methods import Exporter
+from mutants.base import Array, breaks, forge, named
 from refarray.conformance.gpu.driver_calls import VENDORS, Driver
 from refarray.conformance.subjects import devices
 
@@ -36,7 +35,7 @@ def on_devices(kind: type, name: str = "") -> devices.OnDevice:
     )
 
 
-class DeviceProducer(Exporter):
+class DeviceProducer(Array):
     """A correct producer that wraps refarray's arrays on devices."""
 
     def to_device(self, device: str, *, stream: Any = None) -> Any:
@@ -73,8 +72,7 @@ def stream_mutant(vendor: str, requirement: str, name: str, value: Any, becomes:
                 keywords["stream"] = becomes
             return super().export(keywords)
 
-    Mutant.__name__ = Mutant.__qualname__ = name
-    globals()[name] = on(vendor)(requirement)(Mutant)
+    on(vendor)(requirement)(named(Mutant, name, __name__))
 
 
 stream_mutant("cuda", "STRM-06", "NoneIsNoSync", None, -1)
@@ -173,7 +171,7 @@ class ExportsFromOtherThread(DeviceProducer):
             return super().export(keywords)
 
         def work() -> None:
-            made.append(Exporter.export(self, keywords))
+            made.append(Array.export(self, keywords))
 
         thread = threading.Thread(target=work)
         thread.start()

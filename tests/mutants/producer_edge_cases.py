@@ -6,7 +6,6 @@ from typing import Any
 
 import refarray as ra
 from mutants.base import MUTANTS, Array, breaks, forge, producer
-from mutants.producer_methods import Exporter
 from refarray.conformance import Subject
 from refarray.conformance.subjects.subject import UNUSUAL, SubByte
 from refarray.conformance.suite.producer.methods import HUGE
@@ -15,7 +14,7 @@ OMITTED = object()  # the default of a keyword: tells "left out" from None
 
 
 @breaks("AAPI-03")
-class RefusesOneCombination(Exporter):
+class RefusesOneCombination(Array):
     def export(self, keywords: dict[str, Any]) -> Any:
         asked = (keywords["max_version"], keywords["dl_device"], keywords["copy"])
         if asked == ((2, 0), (1, 0), None):
@@ -23,7 +22,7 @@ class RefusesOneCombination(Exporter):
         return super().export(keywords)
 
 
-class OtherDevice(Exporter):
+class OtherDevice(Array):
     """CPU memory that is announced under the device `place`; exports to the CPU still work."""
 
     place = (1, 0)
@@ -66,7 +65,7 @@ class RefusesExportToCpu(OtherDevice):
         return super().export(keywords)
 
 
-class StreamIgnorer(Exporter):
+class StreamIgnorer(Array):
     """Ignores the stream value `stream` when the consumer asks for the CPU."""
 
     stream = 0
@@ -86,8 +85,11 @@ class StreamTwoIgnored(StreamIgnorer):
     stream = 2
 
 
-@breaks("PROD-03")
-class ExplicitNoneCopies(Array):
+class TellsNone(Array):
+    """Copies when `copy` is passed as None with this stream and max_version."""
+
+    with_these: tuple[Any, Any] = (None, None)
+
     def __dlpack__(
         self,
         *,
@@ -96,43 +98,34 @@ class ExplicitNoneCopies(Array):
         dl_device: Any = None,
         copy: Any = OMITTED,
     ) -> Any:
-        explicit = stream is None and copy is None and max_version is None
+        explicit = copy is None and (stream, max_version) == self.with_these
         return self.source.__dlpack__(
             stream=None if stream is OMITTED else stream,
             max_version=max_version,
             dl_device=dl_device,
             copy=True if explicit else None if copy is OMITTED else copy,
         )
+
+
+@breaks("PROD-03")
+class ExplicitNoneCopies(TellsNone):
+    """And with a max_version of None."""
 
 
 @breaks("PROD-13")
-class CopyNoneCopies(Array):
-    def __dlpack__(
-        self,
-        *,
-        stream: Any = OMITTED,
-        max_version: Any = None,
-        dl_device: Any = None,
-        copy: Any = OMITTED,
-    ) -> Any:
-        explicit = copy is None and stream is OMITTED and max_version == (1, 3)
-        return self.source.__dlpack__(
-            stream=None if stream is OMITTED else stream,
-            max_version=max_version,
-            dl_device=dl_device,
-            copy=True if explicit else None if copy is OMITTED else copy,
-        )
+class CopyNoneCopies(TellsNone):
+    with_these = (OMITTED, (1, 3))
 
 
 @breaks("PROD-05")
-class RaisesSystemError(Exporter):
+class RaisesSystemError(Array):
     def export(self, keywords: dict[str, Any]) -> Any:
         if keywords["copy"] is True and self.source.shape == (HUGE,):
             raise SystemError("error return without exception set")
         return super().export(keywords)
 
 
-class EveryKind(Exporter):
+class EveryKind(Array):
     """A correct producer with every kind of array in KINDS; those that cannot be exported raise
     BufferError."""
 

@@ -11,8 +11,7 @@ import threading
 from typing import Any
 
 import refarray as ra
-from mutants.base import KEPT, breaks, fields, native
-from mutants.producer_methods import Exporter
+from mutants.base import KEPT, Array, breaks, fields, native
 from refarray.conformance import _adversary
 from refarray.conformance.suite.producer.lifetime import BIG
 
@@ -25,7 +24,7 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGSEGV)
 
 
-class CapsuleMaker(Exporter):
+class CapsuleMaker(Array):
     """A correct producer, except that arrays of one (shape, strides) `layout` are exported by
     `make_capsule` when the consumer passes only max_version=(1, 3)."""
 
@@ -194,21 +193,12 @@ class WrongInOtherThreads(CapsuleMaker):
 
 @breaks("LIFE-25")
 class MainInterpreterOnly(CapsuleMaker):
-    def __dlpack__(
-        self,
-        *,
-        stream: Any = None,
-        max_version: Any = None,
-        dl_device: Any = None,
-        copy: Any = None,
-    ) -> Any:
+    def export(self, keywords: dict[str, Any]) -> Any:
         name = "_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters"
         module = importlib.import_module(name)
         if module.get_current() != module.get_main():
             raise SystemError("not in the main interpreter")
-        return super().__dlpack__(
-            stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
-        )
+        return super().export(keywords)
 
 
 @breaks("ABI-02")

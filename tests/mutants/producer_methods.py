@@ -5,33 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import refarray as ra
-from mutants.base import Array, breaks, forge
+from mutants.base import KEPT, Array, breaks, fields, forge
 from refarray.conformance import _adversary
 
 LEAKED: list[Any] = []
 
 
-class Exporter(Array):
-    """A correct producer; mutants override `export`, which receives all keywords as a dict."""
-
-    def export(self, keywords: dict[str, Any]) -> Any:
-        return self.source.__dlpack__(**keywords)
-
-    def __dlpack__(
-        self,
-        *,
-        stream: Any = None,
-        max_version: Any = None,
-        dl_device: Any = None,
-        copy: Any = None,
-    ) -> Any:
-        return self.export(
-            {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
-        )
-
-
 @breaks("PROD-11")
-class CopyIgnored(Exporter):
+class CopyIgnored(Array):
     def export(self, keywords: dict[str, Any]) -> Any:
         plain = keywords["copy"] is True and keywords["max_version"] and not self.source.readonly
         if plain and keywords["max_version"][0] == 1 and not hasattr(self, "asked"):
@@ -41,7 +22,7 @@ class CopyIgnored(Exporter):
 
 
 @breaks("PROD-16")
-class LegacyCopyIgnored(Exporter):
+class LegacyCopyIgnored(Array):
     def export(self, keywords: dict[str, Any]) -> Any:
         if keywords["copy"] is True and keywords["max_version"] is None:
             keywords["copy"] = None
@@ -49,7 +30,7 @@ class LegacyCopyIgnored(Exporter):
 
 
 @breaks("FLAG-05")
-class CopyCached(Exporter):
+class CopyCached(Array):
     def export(self, keywords: dict[str, Any]) -> Any:
         if keywords["copy"] is True and keywords["max_version"]:
             if not hasattr(self, "copied"):
@@ -59,7 +40,7 @@ class CopyCached(Exporter):
 
 
 @breaks("PROD-12")
-class CopiesDespiteCopyFalse(Exporter):
+class CopiesDespiteCopyFalse(Array):
     def export(self, keywords: dict[str, Any]) -> Any:
         return super().export(
             {**keywords, "copy": True if keywords["copy"] is False else keywords["copy"]}
@@ -67,7 +48,7 @@ class CopiesDespiteCopyFalse(Exporter):
 
 
 @breaks("PROD-12")
-class CopyFalseRaisesValueError(Exporter):
+class CopyFalseRaisesValueError(Array):
     def export(self, keywords: dict[str, Any]) -> Any:
         if keywords["copy"] is False:
             raise ValueError("cannot")
@@ -75,7 +56,7 @@ class CopyFalseRaisesValueError(Exporter):
 
 
 @breaks("PROD-06")
-class DeviceIgnored(Exporter):
+class DeviceIgnored(Array):
     def export(self, keywords: dict[str, Any]) -> Any:
         device = keywords["dl_device"]
         legal = isinstance(device, tuple) and all(isinstance(part, int) for part in device)
@@ -85,7 +66,7 @@ class DeviceIgnored(Exporter):
 
 
 @breaks("PROD-06")
-class OtherDeviceRaisesRuntimeError(Exporter):
+class OtherDeviceRaisesRuntimeError(Array):
     def export(self, keywords: dict[str, Any]) -> Any:
         try:
             return super().export(keywords)
@@ -96,7 +77,7 @@ class OtherDeviceRaisesRuntimeError(Exporter):
 
 
 @breaks("PROD-07")
-class AcceptsDeviceList(Exporter):
+class AcceptsDeviceList(Array):
     def export(self, keywords: dict[str, Any]) -> Any:
         device = keywords["dl_device"]
         return super().export(
@@ -105,14 +86,14 @@ class AcceptsDeviceList(Exporter):
 
 
 @breaks("PROD-15")
-class AcceptsTruthyCopy(Exporter):
+class AcceptsTruthyCopy(Array):
     def export(self, keywords: dict[str, Any]) -> Any:
         copy = keywords["copy"]
         return super().export({**keywords, "copy": copy if copy is None else bool(copy)})
 
 
 @breaks("STRM-14")
-class StreamIgnored(Exporter):
+class StreamIgnored(Array):
     def export(self, keywords: dict[str, Any]) -> Any:
         stream = keywords["stream"]
         legal = isinstance(stream, int) and -1 <= stream < 3
@@ -120,7 +101,7 @@ class StreamIgnored(Exporter):
 
 
 @breaks("STRM-05")
-class AcceptsInvalidStream(Exporter):
+class AcceptsInvalidStream(Array):
     def export(self, keywords: dict[str, Any]) -> Any:
         stream = keywords["stream"]
         bad = stream is not None and (not isinstance(stream, int) or stream < -1 or stream > 2**64)
@@ -178,7 +159,7 @@ class OpaqueSignature(Array):
 
 
 @breaks("PROD-17")
-class ReshapesOnExport(Exporter):
+class ReshapesOnExport(Array):
     def export(self, keywords: dict[str, Any]) -> Any:
         capsule = super().export(keywords)
         if self.source.strides == (2,):
@@ -187,7 +168,7 @@ class ReshapesOnExport(Exporter):
 
 
 @breaks("LIFE-22")
-class LeaksArray(Exporter):
+class LeaksArray(Array):
     def export(self, keywords: dict[str, Any]) -> Any:
         capsule = super().export(keywords)
         if self.source.shape == (6,):  # leaking big arrays would also break LIFE-01
@@ -196,7 +177,7 @@ class LeaksArray(Exporter):
 
 
 @breaks("LIFE-21")
-class LeaksOnRefusal(Exporter):
+class LeaksOnRefusal(Array):
     def export(self, keywords: dict[str, Any]) -> Any:
         try:
             return super().export(keywords)
@@ -209,32 +190,17 @@ class LeaksOnRefusal(Exporter):
 class NoDeviceMethod:
     """Has `__dlpack__` but no `__dlpack_device__`."""
 
-    def __init__(self, source: ra.Array) -> None:
-        self.source = source
-
-    def __dlpack__(
-        self,
-        *,
-        stream: Any = None,
-        max_version: Any = None,
-        dl_device: Any = None,
-        copy: Any = None,
-    ) -> Any:
-        return self.source.__dlpack__(
-            stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
-        )
+    __init__, export, __dlpack__ = Array.__init__, Array.export, Array.__dlpack__
 
 
 @breaks("TENS-16")
-class ShapeDiesWithArray(Exporter):
+class ShapeDiesWithArray(Array):
     """The exported shape is owned by the array and is overwritten when the array is destroyed."""
 
     def export(self, keywords: dict[str, Any]) -> Any:
         capsule = super().export(keywords)
         if self.source.shape != (3, 2):
             return capsule
-        from mutants.base import KEPT, fields
-
         KEPT.append(capsule)
         self.tensor = _adversary.make(**fields(capsule))
         return self.tensor.capsule()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import refarray as ra
-from mutants.base import KEPT, Array, breaks, fields
+from mutants.base import KEPT, Relabelled, breaks, fields, named
 from mutants.consumer_results import field
 from refarray.conformance import _adversary
 
@@ -29,10 +29,7 @@ def misread(requirement: str, name: str, when: When, then: Then) -> None:
         taken = ra.from_dlpack(x, device=device, copy=copy)
         return then(taken, x, copy) if when(x, copy) else taken
 
-    take.__name__ = name
-    take.__module__ = __name__
-    globals()[name] = take
-    breaks(requirement)(take)
+    breaks(requirement)(named(take, name, __name__))
 
 
 def tensor(shape: tuple[int, ...], strides: tuple[int, ...], **more: Any) -> When:
@@ -214,23 +211,9 @@ misread(
 misread("LIFE-03", "keeps_int64", dtype(0, 64), kept)
 
 
-class Forgetful(Array):
-    """An array that exports other fields than its own."""
-
-    def __init__(self, source: Any, changes: dict[str, Any]) -> None:
-        super().__init__(source)
-        self.changes = changes
-
-    def __dlpack__(self, **keywords: Any) -> Any:
-        capsule = self.source.__dlpack__(**keywords)
-        place = {"capsule": capsule}
-        held = {**fields(capsule), **self.changes, "deleter": place.clear}
-        return _adversary.make(**held).capsule()
-
-
 def exports(**changes: Any) -> Then:
     """The array, whose own exports have other fields."""
-    return lambda taken, *_: Forgetful(taken, changes)
+    return lambda taken, *_: Relabelled(taken, **changes)
 
 
 misread("TENS-19", "next_export_is_int32", tensor((1, 1), (1, 1)), exports(dtype=(0, 32, 1)))

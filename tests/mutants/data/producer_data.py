@@ -6,46 +6,24 @@ from collections.abc import Callable
 from typing import Any
 
 import refarray as ra
-from mutants.base import KEPT, breaks, fields, forge, producer
-from mutants.producer_methods import Exporter
+from mutants.base import KEPT, Array, breaks, fields, forge, producer
+from mutants.corrupting import (
+    Change,
+    Copy,
+    Held,
+    Table,
+    When,
+    dtype,
+    legacy,
+    set_to,
+    shape,
+    strides,
+    versioned,
+)
 from refarray.conformance import _adversary
 
-Held = dict[str, Any]
-When = Callable[[Any, Held, Held], bool]
-Change = Callable[[Any, Held, Held], Any]
-Copy = tuple[bool | None, ...]
-SHARING: Copy = (None, False)  # the values of copy under which memory is shared
-
-
-def corrupt(requirement: str, name: str, when: When, change: Change, copy: Copy = SHARING) -> None:
-    """A producer that changes the fields `change` returns in the exports under `copy` that `when`
-    selects. Both receive the refarray array, the fields of its correct export, and the keywords."""
-
-    def export(self: Any, keywords: Held) -> Any:
-        capsule = self.source.__dlpack__(**keywords)
-        held = fields(capsule)
-        if keywords["copy"] not in copy or not when(self.source, held, keywords):
-            return capsule
-        changed = change(self.source, held, keywords)
-        return forge(capsule, **changed) if isinstance(changed, dict) else changed
-
-    kind = type(name, (Exporter,), {"export": export, "__module__": __name__})
-    globals()[name] = breaks(requirement)(kind)
-
-
-def strides(*wanted: int) -> When:
-    """Selects views with these strides."""
-    return lambda array, *_: array.strides == wanted
-
-
-def shape(*wanted: int) -> When:
-    """Selects exports of this shape."""
-    return lambda _, held, __: held["shape"] == wanted
-
-
-def dtype(code: int, bits: int) -> When:
-    """Selects exports of this dtype."""
-    return lambda _, held, __: held["dtype"] == (code, bits, 1)
+rows = Table(__name__)
+corrupt, flagged = rows.corrupt, rows.flagged
 
 
 def is_slice(array: Any, *_: Any) -> bool:
@@ -59,27 +37,12 @@ def starts_late(array: Any) -> bool:
     return bool((held["data"] + held["byte_offset"]) % 64)
 
 
-def versioned(when: When) -> When:
-    """Selects what `when` does among versioned exports."""
-    return lambda array, held, keywords: held["versioned"] and when(array, held, keywords)
-
-
-def legacy(when: When) -> When:
-    """Selects what `when` does among legacy exports."""
-    return lambda array, held, keywords: not held["versioned"] and when(array, held, keywords)
-
-
 def at_address(offset: int) -> Change:
     """Moves element (0, ..., 0) by `offset` bytes."""
     return lambda _, held, __: {
         "data": held["data"] + held["byte_offset"] + offset,
         "byte_offset": 0,
     }
-
-
-def set_to(**changes: Any) -> Change:
-    """Sets fields."""
-    return lambda *_: changes
 
 
 corrupt("ABI-05", "DropsNegativeSign", strides(-1), set_to(strides=(1,)))
@@ -117,23 +80,6 @@ corrupt("DTYPE-03", "HalfAsBfloat16", dtype(2, 16), set_to(dtype=(4, 16, 1)))
 corrupt("DTYPE-04", "Complex64AsDouble", dtype(5, 64), set_to(dtype=(2, 64, 1)))
 corrupt("DTYPE-06", "Float8AsByte", dtype(12, 8), set_to(dtype=(1, 8, 1)))
 corrupt("DTYPE-03", "StridedWithTwoLanes", strides(2), set_to(dtype=(2, 32, 2)))
-
-
-def flagged(
-    requirement: str,
-    name: str,
-    when: When,
-    change: Callable[[int], int],
-    copy: Copy = SHARING,
-) -> None:
-    """A producer that changes the flags of the versioned exports that `when` selects."""
-    corrupt(
-        requirement,
-        name,
-        lambda array, held, keywords: bool(held["versioned"]) and when(array, held, keywords),
-        lambda _, held, __: {"flags": change(held["flags"])},
-        copy,
-    )
 
 
 def is_read_only_view(array: Any, *_: Any) -> bool:
@@ -274,7 +220,7 @@ copies_anyway("CopyFalseCopiesLegacyStrided", legacy(strides(2)))
 
 
 @breaks("TENS-18")
-class SecondExportShifted(Exporter):
+class SecondExportShifted(Array):
     """Every export of a strided array after the first starts one element late."""
 
     def export(self, keywords: Held) -> Any:
@@ -287,7 +233,7 @@ class SecondExportShifted(Exporter):
         return forge(capsule, byte_offset=fields(capsule)["byte_offset"] + 4)
 
 
-class TwoFaults(Exporter):
+class TwoFaults(Array):
     """Exports transposed arrays with the wrong strides and from the wrong element: two findings."""
 
     def export(self, keywords: Held) -> Any:

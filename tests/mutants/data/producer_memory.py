@@ -6,8 +6,7 @@ import threading
 from typing import Any
 
 import refarray as ra
-from mutants.base import KEPT, breaks, producer
-from mutants.producer_methods import Exporter
+from mutants.base import KEPT, Array, breaks, producer
 from refarray.conformance.suite.producer.lifetime import BIG
 
 
@@ -21,7 +20,7 @@ def keeps(requirement: str, name: str, size: int, copy: Any, legacy: bool) -> No
             KEPT.append(self.source if copy is None else ra.copy(self.source))
         return capsule
 
-    kind = type(name, (Exporter,), {"export": export, "__module__": __name__})
+    kind = type(name, (Array,), {"export": export, "__module__": __name__})
     globals()[name] = breaks(requirement)(kind)
 
 
@@ -35,7 +34,7 @@ keeps("LIFE-08", "LeaksUnconsumedLegacyCopies", BIG + 16, True, legacy=True)
 LOCAL = threading.local()
 
 
-class FreesAtThreadEnd(Exporter):
+class FreesAtThreadEnd(Array):
     """A correct producer that keeps the memory of exports until the thread ends."""
 
     def export(self, keywords: dict[str, Any]) -> Any:
@@ -44,7 +43,7 @@ class FreesAtThreadEnd(Exporter):
         return super().export(keywords)
 
 
-class FreesByCollection(Exporter):
+class FreesByCollection(Array):
     """A correct producer whose deleter leaves the array in a reference cycle."""
 
     def export(self, keywords: dict[str, Any]) -> Any:
