@@ -170,33 +170,17 @@ def check(
     expected: str,
     *,
     risky: bool = False,
-    full: bool = False,
     level: str = "",
     exits: bool = False,
-    devices: bool = False,
-    provoked: str = "",
-    same_as: tuple[str, ...] = (),
+    **more: Any,
 ) -> Callable[[Function], Function]:
-    """Registers the decorated function as one case of the requirement `name`. The decorator may be
-    applied more than once."""
+    """Registers the decorated function as one case of the requirement `name`; `more` are further
+    fields of Check. The decorator may be applied more than once."""
 
     def register(probe: Function) -> Function:
-        add(
-            Check(
-                name,
-                case,
-                Role(role),
-                expected,
-                probe,
-                risky or exits,
-                full,
-                level=Level(level) if level else None,
-                exits=exits,
-                devices=devices,
-                provoked=provoked,
-                same_as=same_as,
-            )
-        )
+        weaker = Level(level) if level else None
+        risk = risky or exits
+        add(Check(name, case, Role(role), expected, probe, risk, level=weaker, exits=exits, **more))
         return probe
 
     return register
@@ -209,16 +193,15 @@ def check_cases(
     expected: str,
     *,
     level: str | Mapping[str, str] = "",
-    risky: bool = False,
-    exits: bool = False,
     provoked: str = "",
     same_as: str = "",
+    **more: Any,
 ) -> Callable[[Function], Function]:
     """Registers the decorated function as several cases of one requirement.
 
     `cases` maps each case to the value that is passed as the function's second argument. `expected`
     and `provoked` are format strings over `case` and `value`. `level` may name the level of single
-    cases. `same_as` is one, too.
+    cases. `same_as` is one, too; `more` as for check().
     """
 
     def register(probe: Function) -> Function:
@@ -228,11 +211,10 @@ def check_cases(
                 role,
                 case,
                 expected.format(case=case, value=value),
-                risky=risky,
                 level=level if isinstance(level, str) else level.get(case, ""),
-                exits=exits,
                 provoked=provoked.format(case=case, value=value),
                 same_as=(same_as.format(case=case, value=value),) if same_as else (),
+                **more,
             )(partial(probe_with, probe, value))
         return probe
 

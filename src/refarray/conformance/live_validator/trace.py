@@ -13,11 +13,14 @@ from typing import Any
 from refarray._hang_detector import communicate, patient
 from refarray._terminal import hanging, width
 from refarray.conformance.findings import Finding
-from refarray.conformance.harness.producer import raised
+from refarray.conformance.harness.consumer import Consumer
+from refarray.conformance.harness.producer import Producer, raised
 from refarray.conformance.live_validator.calls import Step
+from refarray.conformance.live_validator.spy import spy
 from refarray.conformance.matrix.exchange import Arrival
 from refarray.conformance.report.timeline import lines, timeline_lines
 from refarray.conformance.runner.worker_process import how_it_ended
+from refarray.conformance.subjects.lookup import subject
 
 SECONDS = 60.0
 """Timeout of the process, for both imports and the exchange; see patient()."""
@@ -67,11 +70,6 @@ class Trace:
 
 def exchange(request: dict[str, Any], send: Callable[[dict[str, Any]], None]) -> None:
     """Runs the exchange in the child process and sends each step to the parent as it happens."""
-    from refarray.conformance.harness.consumer import Consumer
-    from refarray.conformance.harness.producer import Producer
-    from refarray.conformance.live_validator.spy import spy
-    from refarray.conformance.subjects.lookup import subject
-
     producer = Producer(subject(request["producer"]))
     other = Producer(subject(request["consumer"]))
     consumer = Consumer(other.subject, other.namespace)

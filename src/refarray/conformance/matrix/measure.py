@@ -16,8 +16,12 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from refarray._hang_detector import LOOK_SECONDS, kill, patient
-from refarray.conformance.matrix.exchange import Arrival, Exchange
+from refarray.conformance.cases import NotApplicable
+from refarray.conformance.harness.consumer import Consumer
+from refarray.conformance.harness.producer import Producer
+from refarray.conformance.matrix.exchange import Arrival, Exchange, Pair, cases
 from refarray.conformance.runner.worker_process import how_it_ended
+from refarray.conformance.subjects.lookup import subject
 
 IMPORT_SECONDS = 60.0
 """Timeout of both imports together; see patient()."""
@@ -81,12 +85,6 @@ def serve(
 ) -> None:
     """Runs in the child process: every exchange whose case is not in `done`. Announces each one
     before it starts, so that the parent knows which one crashed."""
-    from refarray.conformance.cases import NotApplicable
-    from refarray.conformance.harness.consumer import Consumer
-    from refarray.conformance.harness.producer import Producer
-    from refarray.conformance.matrix.exchange import Pair, cases
-    from refarray.conformance.subjects.lookup import subject
-
     producer = Producer(subject(producer_name))
     other = producer if producer_name == consumer_name else Producer(subject(consumer_name))
     consumer = Consumer(other.subject, other.namespace)

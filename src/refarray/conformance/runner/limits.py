@@ -6,14 +6,12 @@ A crash, wrong data, or a deleter that is not called is a finding whatever the l
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from refarray.conformance.cases import Check
+from refarray.conformance.harness.consumer import Consumer
+from refarray.conformance.harness.producer import Producer
 from refarray.conformance.requirements import Role
-
-if TYPE_CHECKING:
-    from refarray.conformance.harness.consumer import Consumer
-    from refarray.conformance.harness.producer import Producer
 
 
 def limited(check: Check, message: dict[str, Any], producer: Producer, consumer: Consumer) -> str:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
 
 from refarray.conformance.cases import NotApplicable
-
-if TYPE_CHECKING:
-    from refarray.conformance.harness.consumer import Consumer
-    from refarray.conformance.harness.producer import Producer
+from refarray.conformance.harness.consumer import Consumer
+from refarray.conformance.harness.producer import Producer
 
 
 def lacking(producer: Producer, consumer: Consumer) -> str:

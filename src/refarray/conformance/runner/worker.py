@@ -19,7 +19,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from refarray.conformance import _adversary
 from refarray.conformance.cases import (
@@ -31,7 +31,9 @@ from refarray.conformance.cases import (
     kit_failures,
     raised_by_subject,
 )
-from refarray.conformance.harness.producer import raised
+from refarray.conformance.harness.consumer import Consumer
+from refarray.conformance.harness.producer import Producer, raised
+from refarray.conformance.matrix.exchange import Pair
 from refarray.conformance.requirements import Level
 from refarray.conformance.runner.fork_server import tend
 from refarray.conformance.runner.forked_case import Leave, in_child
@@ -39,10 +41,7 @@ from refarray.conformance.runner.limits import with_limits
 from refarray.conformance.runner.subject_facts import lacking, values_of, without_devices
 from refarray.conformance.subjects.capsule_libraries import excused
 from refarray.conformance.subjects.devices import resolved, start
-
-if TYPE_CHECKING:
-    from refarray.conformance.harness.consumer import Consumer
-    from refarray.conformance.harness.producer import Producer
+from refarray.conformance.subjects.lookup import subject
 
 CASE_SECONDS = 24.0
 """The timeout of one risky case in its child, as long as it makes progress."""
@@ -223,8 +222,6 @@ def announced(say: Say) -> Iterator[None]:
 
 def probes_of(producer: Producer, consumer: Consumer) -> dict[str, Any]:
     """The argument of each role's checks."""
-    from refarray.conformance.matrix.exchange import Pair
-
     return {"producer": producer, "consumer": consumer, "pair": Pair(producer, consumer)}
 
 
@@ -242,9 +239,6 @@ def serve(
 ) -> bool:
     """Imports the subject, then answers each request: the name of a check per line. Returns whether
     the interpreter has to shut down, because the last check is about that."""
-    from refarray.conformance.harness.consumer import Consumer
-    from refarray.conformance.harness.producer import Producer
-    from refarray.conformance.subjects.lookup import subject
     from refarray.conformance.suite import load
 
     load()
