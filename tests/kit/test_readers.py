@@ -3,6 +3,7 @@ dtype, packed, padded and in lanes, by strides and offsets. refarray reads none 
 
 from __future__ import annotations
 
+import itertools
 import math
 import struct
 import sys
@@ -31,6 +32,7 @@ LAYOUTS: dict[str, tuple[tuple[int, ...], tuple[int, ...] | None, int]] = {
     "scalar": ((), (), 8),
     "empty": ((0, 3), None, 0),
 }
+AXES = ("shape", "strides")
 ROW_MAJOR = {(2, 3, 4): (12, 4, 1), (0, 3): (3, 1)}
 
 
@@ -296,6 +298,22 @@ def test_of_another_major_version_only_the_header_is_read() -> None:
     assert (found["version"], found["flags"], "shape" in found) == ((2, 7), 9, False)
     with pytest.raises(Unreadable, match="no shape"):
         tensor_values(found)
+
+
+@pytest.mark.not_sanitized("the race is the test")
+def test_each_member_is_read_once(adv: Any) -> None:
+    """A native thread changes all members meanwhile: what was checked is what is used."""
+    tensor = adv.make(shape=(3,))
+    capsule, seen = tensor.capsule(), set()
+    adv.start_flipping(tensor)
+    try:
+        for _ in range(20000):
+            found = adv.fields(capsule)
+            seen.add((found["ndim"], *(found[name] and len(found[name]) for name in AXES)))
+    finally:
+        adv.stop_flipping()
+    axes = {(1, *each) for each in itertools.product((None, 1), repeat=2)}
+    assert seen <= {(-1, None, None), *axes}
 
 
 def test_only_unconsumed_capsules_of_dlpack_are_read() -> None:
