@@ -89,7 +89,7 @@ findings: $(VENV)/package $(VENV)/test $(VENV)/partners ## run the conformance k
 	$(BIN)/python tools/findings/findings.py $(LIBRARY)
 
 # CANARY=1 plants the gate's bug (tests/gates/canary/GATE.patch) in a copy of the tree and runs the gate there.
-# Each run leaves a dated summary, build/gates/GATE.txt; RECORD=1 also records it in docs/gates.
+# Each run leaves a dated summary, build/gates/GATE.toml; RECORD=1 also records it in docs/gates, and its output on the branch `records`.
 gate: ## run a gate: G=asan; without G list the gates; CANARY=1 proves that the gate catches a planted bug
 ifndef G
 	sed -n 's/^gate-\([a-z0-9-]*\):.*## /  make gate G=\1|/p' Makefile | awk -F'|' '{ printf "%-32s %s\n", $$1, $$2 }'

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs `make gate-GATE` and leaves a dated summary: `summary.py GATE`.
 
-build/gates/GATE.log has the whole output; build/gates/GATE.txt the date, the commit, the exit
-status, the headings and the last lines. With RECORD=1 the summary also becomes docs/gates/GATE.txt,
-which pages quote.
+build/gates/GATE.log has the whole output; build/gates/GATE.toml the date, the commit, the exit
+status, the headings and the last lines. With RECORD=1 the summary also becomes
+docs/gates/GATE.toml, which pages quote, and the output goes to the branch `records`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
+
+import records
 
 ROOT = Path(__file__).resolve().parents[1]
 LAST = 15  # lines of the output that a summary ends with
+HEADINGS = 30  # the most that it has
 
 
 def git(*arguments: str) -> str:
@@ -42,17 +46,18 @@ def run_logged(command: list[str], log: Path) -> int:
     return run.returncode
 
 
-def summary(gate: str, status: int, seconds: float, output: list[str]) -> str:
-    changed = " with uncommitted changes" if git("status", "--porcelain") else ""
-    facts = [
-        f"gate: {gate}",
-        f"date: {time.strftime('%Y-%m-%d %H:%M', time.gmtime())} UTC, {seconds / 60:.0f} minutes",
-        f"commit: {git('rev-parse', 'HEAD') or 'unknown'}{changed}",
-        f"machine: {platform.machine()}, {os.cpu_count()} processors, {platform.platform()}",
-        f"exit status: {status}",
-    ]
-    headings = [line for line in output[:-LAST] if line.startswith("== ")]
-    return "\n".join([*facts, "", *headings, *output[-LAST:]]) + "\n"
+def summary(gate: str, status: int, seconds: float, output: list[str]) -> dict[str, Any]:
+    return {
+        "gate": gate,
+        "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+        "minutes": round(seconds / 60),
+        "commit": git("rev-parse", "HEAD") or "unknown",
+        "uncommitted_changes": bool(git("status", "--porcelain")),
+        "machine": f"{platform.machine()}, {os.cpu_count()} processors, {platform.platform()}",
+        "exit_status": status,
+        "headings": [line for line in output[:-LAST] if line.startswith("== ")][-HEADINGS:],
+        "last_lines": output[-LAST:],
+    }
 
 
 def main(gate: str) -> int:
@@ -62,11 +67,11 @@ def main(gate: str) -> int:
     start = time.monotonic()
     status = run_logged(["make", "--no-print-directory", f"gate-{gate}"], log)
     output = log.read_text(encoding="utf-8", errors="replace").replace(f"{ROOT}/", "").splitlines()
-    text = summary(gate, status, time.monotonic() - start, output)
-    recorded = [ROOT / "docs" / "gates"] if os.environ.get("RECORD") else []
-    for place in (folder, *recorded):
-        place.mkdir(parents=True, exist_ok=True)
-        (place / f"{gate}.txt").write_text(text, encoding="utf-8")
+    found = summary(gate, status, time.monotonic() - start, output)
+    records.write(folder / f"{gate}.toml", found)
+    if os.environ.get("RECORD"):
+        found["raw"] = records.keep(f"gates/{gate}.log", log.read_bytes())
+        records.write(ROOT / "docs" / "gates" / f"{gate}.toml", found)
     return status
 
 

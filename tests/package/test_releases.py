@@ -130,18 +130,32 @@ def test_every_gate_runs_each_night() -> None:
 def test_each_run_leaves_a_dated_summary(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.syspath_prepend(ROOT / "tools")
     gate = load("summary.py")
-    gate.ROOT = tmp_path
+    gate.ROOT = gate.records.ROOT = tmp_path
+    subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
+    for name in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{name}_NAME", "a")
+        monkeypatch.setenv(f"GIT_{name}_EMAIL", "a@b")
     lines = "".join(f"\t@echo line {each}\n" for each in range(20))
     (tmp_path / "Makefile").write_text(f"gate-five:\n\t@echo == part one\n{lines}\t@exit 5\n")
     monkeypatch.setenv("RECORD", "1")
     monkeypatch.setenv("MAKEFLAGS", "")
     assert gate.main("five") == 2  # that of make
     assert "line 0\nline 1\n" in capfd.readouterr().out
-    text = (tmp_path / "docs" / "gates" / "five.txt").read_text(encoding="utf-8")
-    assert text == (tmp_path / "build" / "gates" / "five.txt").read_text(encoding="utf-8")
-    assert re.search(r"^gate: five\ndate: 2\d{3}-\d\d-\d\d \d\d:\d\d UTC, 0 minutes\n", text)
-    assert "commit: unknown\n" in text and "exit status: 2\n\n== part one\nline 6\n" in text
+    text = (tmp_path / "docs" / "gates" / "five.toml").read_text(encoding="utf-8")
+    assert re.search(
+        r'^gate = "five"\ndate = "2\d{3}-\d\d-\d\d \d\d:\d\d UTC"\nminutes = 0\n', text
+    )
+    kept = tomllib.loads(text)
+    log = (tmp_path / "build" / "gates" / "five.log").read_bytes()
+    assert kept["exit_status"] == 2 and kept["headings"] == ["== part one"]
+    assert kept["last_lines"][0] == "line 6" and len(text.splitlines()) <= 60
+    show = ["git", "-C", tmp_path, "cat-file", "blob"]
+    for name in (kept["raw"], "records:gates/five.log"):
+        assert subprocess.run([*show, name], check=True, capture_output=True).stdout == log
+    del kept["raw"]
+    assert tomllib.loads((tmp_path / "build/gates/five.toml").read_text(encoding="utf-8")) == kept
     assert "line 0\n" in (tmp_path / "build" / "gates" / "five.log").read_text(encoding="utf-8")
 
 
