@@ -5,8 +5,9 @@ from pathlib import Path
 
 import refarray
 
-sys.path.insert(0, str(Path(__file__).parent))  # for docstrings
+sys.path.insert(0, str(Path(__file__).parent))  # for docstrings and rendered
 from docstrings import converted
+from rendered import fill
 
 project = "refarray"
 author = "The refarray authors"
@@ -38,5 +39,11 @@ def for_napoleon(_app, _what, _name, _object, _options, lines: list[str]) -> Non
     lines[:] = converted(lines)
 
 
+def with_figures(app, _name: str, source: list[str]) -> None:
+    """Fill in what pages show of docs/records."""
+    source[0] = fill(source[0], Path(app.srcdir, "_build", "images"))
+
+
 def setup(app) -> None:
+    app.connect("source-read", with_figures)
     app.connect("autodoc-process-docstring", for_napoleon, priority=400)

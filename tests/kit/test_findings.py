@@ -1,16 +1,15 @@
-"""The register of confirmed deviations, the data of the last run, and the page agree."""
+"""The register of confirmed deviations and the summaries of the last runs agree."""
 
 from __future__ import annotations
 
 import copy
-import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from refarray.conformance.repros import script
 from refarray.conformance.requirements import Role, requirements
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,13 +18,10 @@ sys.path.insert(0, str(ROOT / "tools" / "findings"))
 import findings  # noqa: E402
 import findings_page  # noqa: E402
 
-SIGNALS = {"SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL"}
-
 
 @pytest.fixture(scope="module")
-def data() -> dict[str, Any]:
-    kept: dict[str, Any] = json.loads(findings.DATA.read_text(encoding="utf-8"))
-    return kept
+def libraries() -> list[dict[str, Any]]:
+    return findings_page.stored(findings_page.SUMMARIES)
 
 
 @pytest.fixture(scope="module")
@@ -44,47 +40,96 @@ def test_the_register_is_well_formed(register: dict[str, Any]) -> None:
         assert all(len(reason) > 15 for reason in entry.get("dismissed", {}).values())
 
 
-def test_register_and_data_agree(data: dict[str, Any], register: dict[str, Any]) -> None:
-    assert findings.compared(data, register) == []
+def test_register_and_summaries_agree(
+    libraries: list[dict[str, Any]], register: dict[str, Any]
+) -> None:
+    assert findings.compared(libraries, register) == []
 
 
-def test_every_library_was_checked(data: dict[str, Any], register: dict[str, Any]) -> None:
-    names = [library["name"] for library in data["libraries"]]
-    assert names == [library.name for library in findings.LIBRARIES]
-    assert all(library["version"] and library["date"] for library in data["libraries"])
+def test_every_library_was_checked(
+    libraries: list[dict[str, Any]], register: dict[str, Any]
+) -> None:
+    names = {library["name"] for library in libraries}
+    assert names == {library.name for library in findings.LIBRARIES} == set(register)
+    assert all(library["version"] and library["date"] for library in libraries)
     assert sum(len(entry.get("confirmed", {})) for entry in register.values()) >= 100
 
 
-def test_each_repro_was_run_again(data: dict[str, Any], register: dict[str, Any]) -> None:
-    """Repros of crashes die of a signal again; no repro fails because its own code is wrong."""
-    for library in data["libraries"]:
-        for found in findings_page.confirmed(library, register):
-            where = f"{library['name']} {findings.key(found)}: {found['again']}"
-            assert found["repro"] and found["again"], where
-            if findings.stands_alone(found):
-                assert found["again"].startswith("expected: "), where
-                assert len(found["repro"].splitlines()) <= script.LONGEST, where
-            elif found["outcome"] == "crash":
-                assert found["again"].partition(",")[0] in SIGNALS, where
-            assert not found["again"].startswith(("NameError", "SyntaxError", "ImportError")), where
+def test_summaries_are_short_and_name_their_raw_results() -> None:
+    for path in findings_page.SUMMARIES.glob("*.toml"):
+        text = path.read_text(encoding="utf-8")
+        assert len(text.splitlines()) <= 60, path
+        assert path.stem == "matrix" or re.search(r'^raw = "[0-9a-f]{40}"$', text, re.MULTILINE)
 
 
-def test_the_page_is_up_to_date(data: dict[str, Any], register: dict[str, Any]) -> None:
-    assert findings_page.PAGE.read_text(encoding="utf-8") == findings_page.text(data, register)
+RUN = {
+    "id": "TENS-03",
+    "role": "producer",
+    "case": "empty",
+    "outcome": "warn",
+    "level": "SHOULD",
+    "expected": "data is NULL where there are no elements",
+    "observed": "data 0x1",
+    "repro": "import numpy\nsys.exit(wrong)",
+    "harm": "",
+    "same_as": "",
+    "inherited": "",
+    "again": "expected: data is NULL where there are no elements; saw: data is 0x2",
+}
 
 
-def test_subjects_of_one_library_are_counted_as_one(data: dict[str, Any]) -> None:
-    names = [library["name"] for library in data["libraries"]]
+def test_a_run_becomes_a_summary_and_the_summary_the_page() -> None:
+    facts = {"name": "numpy", "version": "1", "date": "2026-01-02", "python": "3", "refarray": "0"}
+    cases = [RUN, {**RUN, "case": "empty2"}, {**RUN, "id": "TENS-01", "case": "offset8"}]
+    cases[2] |= {"role": "consumer", "level": "MUST", "outcome": "crash", "harm": "crash"}
+    run = {**facts, "counts": {"pass": 3}, "deviations": cases}
+    kept = findings_page.summary(run, "f" * 40)
+    assert kept["warn"] == {
+        "TENS-03 producer empty, empty2": {"observed": "data 0x1", "again": "saw: data is 0x2"}
+    }
+    back = list(findings_page.deviations(kept))
+    assert [findings.key(each) for each in back] == [findings.key(cases[i]) for i in (2, 0, 1)]
+    known = {"numpy": {"confirmed": {findings.key(each): each["outcome"] for each in cases}}}
+    text = findings_page.page([{**kept, "deviations": back}], known, ["| matrix |"])
+    assert "**2 confirmed deviations**" in text and "in 3 cases" in text and "| matrix |" in text
+    line = "| warn | TENS-03 SHOULD | producer: empty2 | data is NULL where there are no elements |"
+    assert f"{line} data 0x1 | saw: data is 0x2 |" in text
+    assert f"[The scripts that were run]({findings_page.SCRIPTS}/numpy.md)" in text
+    assert "```python\nimport numpy\nsys.exit(wrong)\n```" in findings_page.scripts(run)
+
+
+@pytest.mark.parametrize(
+    ("changed", "shows"),
+    [
+        ({}, True),
+        ({"again": "as expected"}, False),
+        ({"repro": "sys.exit(wrong)" + "\n" * 30}, False),
+        ({"outcome": "crash", "repro": "print(1)", "again": "SIGSEGV, as reported"}, True),
+        ({"outcome": "crash", "repro": "print(1)", "again": "1"}, False),
+        ({"repro": "print(1)", "again": "1"}, True),
+        ({"repro": "print(x)", "again": "NameError: x"}, False),
+        ({"repro": "", "again": ""}, False),
+    ],
+)
+def test_a_repro_that_does_not_show_its_finding_is_reported(
+    changed: dict[str, str], shows: bool
+) -> None:
+    library = {"name": "numpy", "deviations": [{**RUN, **changed}]}
+    assert (findings.unshown(library) == []) == shows
+
+
+def test_subjects_of_one_library_are_counted_as_one(libraries: list[dict[str, Any]]) -> None:
+    names = [library["name"] for library in libraries]
     assert len(names) - len(set(map(findings_page.distribution, names))) == 2
     assert findings_page.distribution("pyarrow_tensor") == findings_page.distribution("pyarrow")
 
 
 def test_no_deviation_of_a_library_is_counted_twice(
-    data: dict[str, Any], register: dict[str, Any]
+    libraries: list[dict[str, Any]], register: dict[str, Any]
 ) -> None:
     counted = [
         (findings_page.distribution(library["name"]), requirement_id)
-        for library in data["libraries"]
+        for library in libraries
         for requirement_id in findings_page.once(findings_page.confirmed(library, register))
     ]
     assert len(counted) == len(set(counted))
@@ -97,10 +142,10 @@ def test_text_in_a_table_is_not_markdown() -> None:
 
 
 def test_new_missing_and_changed_findings_are_reported(
-    data: dict[str, Any], register: dict[str, Any]
+    libraries: list[dict[str, Any]], register: dict[str, Any]
 ) -> None:
-    changed = copy.deepcopy(data)
-    library = changed["libraries"][0]
+    changed = copy.deepcopy(libraries)
+    library = next(each for each in changed if len(each["deviations"]) > 5)
     first, second = library["deviations"][:2]
     missing = library["deviations"].pop()
     library["deviations"].append({**first, "case": "new"})
@@ -110,9 +155,12 @@ def test_new_missing_and_changed_findings_are_reported(
     assert f"{findings.key(second)} was " in text and ", now hang" in text
 
 
-def test_an_entry_in_both_lists_is_reported(data: dict[str, Any], register: dict[str, Any]) -> None:
+def test_an_entry_in_both_lists_is_reported(
+    libraries: list[dict[str, Any]], register: dict[str, Any]
+) -> None:
     both = copy.deepcopy(register)
-    name = data["libraries"][0]["name"]
+    name = libraries[0]["name"]
     each = next(iter(both[name]["confirmed"]))
     both[name].setdefault("dismissed", {})[each] = "as well"
-    assert any("both confirmed and dismissed" in line for line in findings.compared(data, both))
+    found = findings.compared(libraries, both)
+    assert any("both confirmed and dismissed" in line for line in found)

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Runs the conformance kit on released libraries, re-runs the repro of each finding, and compares
-the findings with the register of confirmed ones.
+the findings with the register of confirmed ones: `findings.py [LIBRARY …]`.
 
-`findings.py [LIBRARY …]`; `--page` only writes the page from the stored data."""
+Each library leaves a summary in docs/records/findings, which the manual's page shows; its findings
+and their repros go to the branch `records`."""
 
 from __future__ import annotations
 
@@ -14,23 +15,24 @@ import subprocess
 import sys
 import tempfile
 import time
-import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import findings_page
+import records
+from findings_page import key, register
 
 from refarray._hang_detector import LOOK_SECONDS, HangDetector
+from refarray.conformance.repros import script
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "gates" / "partners"))
 import partner_environments
 
 ROOT = Path(__file__).resolve().parents[2]
-DATA = ROOT / "docs" / "findings.json"
-REGISTER = ROOT / "tests" / "kit" / "findings.toml"
 DEVIATIONS = {"fail", "crash", "hang", "warn"}
+SIGNALS = {"SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL"}
 REPRO_SECONDS = 120.0
 PARALLEL_REPROS = 2
 """Number of repros that run at the same time."""
@@ -58,11 +60,6 @@ LIBRARIES = [
     Library("nanobind", subject="partners.nanobind.subject:NANOBIND"),
     *(Library(name, environment=name) for name in ("tensorflow", "tvm", "mxnet", "dgl", "dali")),
 ]
-
-
-def key(found: Finding) -> str:
-    """The key of a finding in the register: "FLAG-03 producer copied"."""
-    return f"{found['id']} {found['role']} {found['case']}"
 
 
 def python_of(library: Library) -> tuple[str, dict[str, str]]:
@@ -195,26 +192,21 @@ def measure(library: Library) -> dict[str, Any]:
     }
 
 
-def matrix() -> dict[str, Any]:
-    """The exchange matrix of the libraries in this interpreter's environment."""
+def matrix() -> list[str]:
+    """The lines of the exchange matrix of the libraries in this interpreter's environment."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "matrix.md"
         command = [sys.executable, "-m", "refarray", "matrix", *MATRIX]
         subprocess.run(
             [*command, "--report", f"markdown={path}"], check=False, capture_output=True, cwd=folder
         )
-        return {"markdown": path.read_text(encoding="utf-8")}
+        return path.read_text(encoding="utf-8").splitlines()
 
 
-def register() -> dict[str, dict[str, dict[str, str]]]:
-    """{library: {"confirmed": {key: outcome}, "dismissed": {key: reason}}}."""
-    return tomllib.loads(REGISTER.read_text(encoding="utf-8"))
-
-
-def compared(data: dict[str, Any], known: dict[str, Any]) -> list[str]:
-    """The differences between data and register: new, missing and changed findings."""
+def compared(libraries: list[dict[str, Any]], known: dict[str, Any]) -> list[str]:
+    """The differences between findings and register: new, missing and changed ones."""
     out = []
-    for library in data["libraries"]:
+    for library in libraries:
         entry = known.get(library["name"], {})
         confirmed, dismissed = entry.get("confirmed", {}), entry.get("dismissed", {})
         seen = {key(found): found["outcome"] for found in library["deviations"]}
@@ -232,53 +224,50 @@ def compared(data: dict[str, Any], known: dict[str, Any]) -> list[str]:
     return out
 
 
-def stored(path: Path) -> dict[str, Any]:
-    """The data stored by earlier runs."""
-    if not path.exists():
-        return {"libraries": [], "matrix": {"markdown": ""}}
-    data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return data
+def unshown(library: dict[str, Any]) -> list[str]:
+    """The repros that do not show their finding, or fail by their own fault."""
+    out = []
+    for found in library["deviations"]:
+        again = found["again"]
+        shows = bool(again) and not again.startswith(("NameError", "SyntaxError", "ImportError"))
+        if stands_alone(found):
+            short = len(found["repro"].splitlines()) <= script.LONGEST
+            shows = again.startswith("expected: ") and short
+        elif found["outcome"] == "crash":
+            shows = again.partition(",")[0] in SIGNALS
+        if not shows:
+            out.append(f"{library['name']}: {key(found)}: the repro does not show it: {again}")
+    return out
 
 
-def replace(data: dict[str, Any], library: dict[str, Any]) -> None:
-    """Adds or replaces the data of one library, in the order of LIBRARIES."""
-    every = {each["name"]: each for each in [*data["libraries"], library]}
-    data["libraries"] = [every[each.name] for each in LIBRARIES if each.name in every]
-
-
-def save(data: dict[str, Any], path: Path) -> None:
-    """Writes the data; called after each library, so that an interrupted run keeps its results."""
-    path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+def save(library: dict[str, Any]) -> None:
+    """Writes the summary of a library, and keeps its findings and their repros; called after each
+    library, so that an interrupted run keeps its results."""
+    name = f"findings/{library['name']}"
+    raw = records.keep(f"{name}.json", json.dumps(library, indent=1).encode())
+    records.keep(f"{name}.md", findings_page.scripts(library).encode())
+    path = findings_page.SUMMARIES / f"{library['name']}.toml"
+    records.write(path, findings_page.summary(library, raw))
 
 
 def main(arguments: list[str]) -> int:
-    """Runs the libraries and writes data and page. Returns 1 if the register differs."""
+    """Runs the libraries and keeps their findings. Returns 1 if the register differs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("libraries", metavar="LIBRARY", nargs="*")
-    parser.add_argument(
-        "--page", action="store_true", help="only write the page, from the stored data"
-    )
-    parser.add_argument(
-        "--data", metavar="PATH", type=Path, default=DATA, help="where the data is stored"
-    )
     chosen = parser.parse_args(arguments)
     wanted = [each for each in LIBRARIES if not chosen.libraries or each.name in chosen.libraries]
     if unknown := set(chosen.libraries) - {each.name for each in LIBRARIES}:
         print(f"unknown library: {', '.join(sorted(unknown))}")
         return 2
-    data = stored(chosen.data)
-    if not chosen.page:
-        prepare(wanted)
-        for library in wanted:
-            print(f"== {library.name}", flush=True)
-            replace(data, measure(library))
-            save(data, chosen.data)
-        if not chosen.libraries:
-            data["matrix"] = matrix()
-            save(data, chosen.data)
-    if chosen.data == DATA:
-        findings_page.write(data, register())
-    differences = compared(data, register())
+    prepare(wanted)
+    differences = []
+    for library in wanted:
+        print(f"== {library.name}", flush=True)
+        measured = measure(library)
+        save(measured)
+        differences += [*compared([measured], register()), *unshown(measured)]
+    if not chosen.libraries:
+        records.write(findings_page.SUMMARIES / "matrix.toml", {"markdown": matrix()})
     print("\n".join(differences) or "the findings match the register")
     return 1 if differences else 0
 

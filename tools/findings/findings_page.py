@@ -1,34 +1,32 @@
-"""Writes docs/findings.md, the manual's page on findings in released libraries."""
+"""Renders docs/findings.md, the manual's page on findings in released libraries, from the register
+and the summary of each library (docs/records/findings)."""
 
 from __future__ import annotations
 
+import functools
 import re
+import sys
+import tomllib
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from refarray.conformance.cases import Check
+from refarray.conformance.library import checks
 from refarray.conformance.requirements import requirement
 from refarray.conformance.subjects.libraries import LIBRARIES
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "findings.md"
+sys.path.append(str(ROOT / "tools"))
+import records  # noqa: E402
+
+SUMMARIES = records.SUMMARIES / "findings"
+REGISTER = ROOT / "tests" / "kit" / "findings.toml"
+SCRIPTS = "https://github.com/refarray/refarray/blob/records/findings"
+LONGEST = {"observed": 240, "again": 80}
+"""The longest text of an observation, and of what a repro printed."""
 HEAD = """\
-# Findings in released libraries
-
-<!-- Written by tools/findings/findings.py from docs/findings.json; run `make findings`. -->
-
-Results of the conformance kit on released versions. Each finding comes from `refarray check`, its
-repro was run again in a new process, and it is recorded in the register `tests/kit/findings.toml`;
-`make findings` fails if a finding is new, missing or changed. Behavior that the specifications
-leave open is not listed.
-A `fail` breaks a MUST, or data was wrong or freed twice; a `warn` breaks a SHOULD; `crash` and
-`hang` are reported at every level. A requirement is counted once for each library, and one cause is
-counted once: "= ID" names the case that shows it more directly. "Inherited" deviations are those of
-the library whose arrays this one wraps, or of another subject of the same library.
-A HAZARD is dangerous behavior that no sentence of the specifications forbids. `refarray explain ID`
-shows the text and the rationale of a requirement. Where a level is "derived", no sentence states
-it: it follows from the text. `docs/requirements.md` describes how to dispute a level.
-
 **{confirmed} confirmed deviations** (pairs of a library and a requirement) in {libraries}
 libraries, of {requirements} requirements, in {cases} cases; {inherited} more are inherited.
 
@@ -41,11 +39,15 @@ ORDER = ["crash", "hang", "fail", "warn"]
 """The outcomes on the page, the worst first."""
 
 
-def cell(words: str, limit: int = 160) -> str:
-    """Text shortened and escaped for a cell of a Markdown table."""
+def short(words: str, limit: int) -> str:
+    """Text on one line, cut after `limit` characters."""
     flat = " ".join(words.split())
-    short = flat if len(flat) <= limit else flat[: limit - 1] + "…"
-    return re.sub(r"([\\`*_|])", r"\\\1", short).replace("<", "&lt;")
+    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+
+
+def cell(words: str) -> str:
+    """Text for a cell of a Markdown table."""
+    return re.sub(r"([\\`*_|])", r"\\\1", short(words, 240)).replace("<", "&lt;")
 
 
 def key(found: dict[str, Any]) -> str:
@@ -95,6 +97,65 @@ def shown_by_repro(found: dict[str, Any]) -> str:
     return str(found["again"]).removeprefix(f"expected: {found['expected']}; ")
 
 
+@functools.cache
+def known_checks() -> dict[str, Check]:
+    """Every case of the kit by its key in the register."""
+    return {f"{each.id} {each.role} {each.case}": each for each in checks(full=True)}
+
+
+def summary(library: dict[str, Any], raw: str) -> dict[str, Any]:
+    """What the page shows of a library, for a file: by outcome, what was observed, and what the
+    repro printed. Cases of a requirement with the same result are one entry. What the kit says of
+    a case is left out."""
+    facts = ("name", "version", "date", "python", "refarray")
+    out = {**{name: library[name] for name in facts}, "raw": raw, "counts": library["counts"]}
+    entries: dict[tuple[str, ...], tuple[list[str], dict[str, str]]] = {}
+    for found in library["deviations"]:
+        told = {"observed": found["observed"], "again": shown_by_repro(found)}
+        entry = {name: short(text, LONGEST[name]) for name, text in told.items()}
+        entry |= {name: found[name] for name in ("harm", "same_as", "inherited") if found.get(name)}
+        check = known_checks()[key(found)]
+        if found["level"] != str(check.level or requirement(check.id).level):
+            entry["level"] = found["level"]
+        who = f"{found['id']} {found['role']}"
+        cases, _ = entries.setdefault((found["outcome"], who, *entry.values()), ([], entry))
+        cases.append(found["case"])
+    for (outcome, who, *_), (cases, entry) in entries.items():
+        out.setdefault(outcome, {})[f"{who} {', '.join(cases)}"] = entry
+    return out
+
+
+def deviations(kept: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The deviations of a summary, one for each case, with what the kit says of it."""
+    for outcome in ORDER:
+        for name, entry in kept.get(outcome, {}).items():
+            id_, role, cases = name.split(" ", 2)
+            for case in cases.split(", "):
+                check = known_checks()[f"{id_} {role} {case}"]
+                yield {
+                    "id": id_,
+                    "role": role,
+                    "case": case,
+                    "outcome": outcome,
+                    "subject": kept["name"],
+                    "expected": check.expected,
+                    "level": str(check.level or requirement(id_).level),
+                    "provoked": check.provoked if entry.get("harm") else "",
+                    **entry,
+                }
+
+
+def stored(folder: Path) -> list[dict[str, Any]]:
+    """The summaries of the libraries, with the deviations of each."""
+    kept = [records.read(path) for path in folder.glob("*.toml") if path.stem != "matrix"]
+    return [{**each, "deviations": list(deviations(each))} for each in kept]
+
+
+def register() -> dict[str, dict[str, dict[str, str]]]:
+    """{library: {"confirmed": {key: outcome}, "dismissed": {key: reason}}}."""
+    return tomllib.loads(REGISTER.read_text(encoding="utf-8"))
+
+
 def distribution(name: str) -> str:
     """The package of a subject: two subjects may be configurations or classes of one library."""
     subject = LIBRARIES.get(name)
@@ -117,13 +178,13 @@ def row(library: dict[str, Any], found: list[dict[str, Any]]) -> str:
 
 
 def section(library: dict[str, Any], found: list[dict[str, Any]]) -> list[str]:
-    """The findings of a library as a table, and the repro of each requirement's first case, in
-    blocks called `py`: the manual's tests run those called `python`."""
+    """The findings of a library as a table."""
     name = library["name"]
     out = [f"({name.replace('_', '-')})=", f"## {name} {library['version']}", ""]
     out.append(f"Python {library['python']}, {library['date']}.")
     if not found:
         return [*out, "", "No deviation was found.", ""]
+    out[-1] += f" [The scripts that were run]({SCRIPTS}/{name}.md), one for each case."
     out += ["", "| | requirement | case | expected | observed | result of the repro |"]
     out.append("| --- | --- | --- | --- | --- | --- |")
     for each in sorted(found, key=lambda f: (ORDER.index(f["outcome"]), f["id"])):
@@ -132,23 +193,24 @@ def section(library: dict[str, Any], found: list[dict[str, Any]]) -> list[str]:
             judged(each),
             f"{each['role']}: {each['case']}",
             cell(each["expected"]),
-            cell(observed(each), 240),
-            cell(shown_by_repro(each), 80),
+            cell(observed(each)),
+            cell(each["again"]),
         ]
         out.append(f"| {' | '.join(cells)} |")
-    out += ["", "Repros, for the first case of each requirement:", ""]
-    shown: set[str] = set()
-    for each in found:
-        if each["id"] in shown or not each["repro"]:
-            continue
-        shown.add(each["id"])
-        out += [f"```py\n# {each['id']} {each['role']} {each['case']}", each["repro"], "```", ""]
-    return out
+    return [*out, ""]
 
 
-def text(data: dict[str, Any], known: dict[str, Any]) -> str:
-    """The page."""
-    found = {each["name"]: confirmed(each, known) for each in data["libraries"]}
+def scripts(library: dict[str, Any]) -> str:
+    """The repros of a library as a page of the branch `records`."""
+    out = [f"# Repros of {library['name']} {library['version']}, {library['date']}", ""]
+    for each in library["deviations"]:
+        out += [f"{each['outcome']}: {key(each)}", "", "```python", each["repro"], "```", ""]
+    return "\n".join(out)
+
+
+def page(libraries: list[dict[str, Any]], known: dict[str, Any], matrix: list[str]) -> str:
+    """The page, but for its introduction."""
+    found = {each["name"]: confirmed(each, known) for each in libraries}
     every = [each for group in found.values() for each in group]
     out = HEAD.format(
         confirmed=sum(len(once(group)) for group in found.values()),
@@ -157,13 +219,16 @@ def text(data: dict[str, Any], known: dict[str, Any]) -> str:
         libraries=len(set(map(distribution, found))),
         requirements=len({each["id"] for each in every}),
     )
-    out += "\n".join(row(each, found[each["name"]]) for each in data["libraries"])
-    out += "\n\n## Exchanges between libraries\n\n" + data["matrix"]["markdown"]
-    for library in data["libraries"]:
+    out += "\n".join(row(each, found[each["name"]]) for each in libraries)
+    out += "\n\n## Exchanges between libraries\n\n" + "\n".join(matrix) + "\n"
+    for library in libraries:
         out += "\n" + "\n".join(section(library, found[library["name"]]))
     return out.rstrip() + "\n"
 
 
-def write(data: dict[str, Any], known: dict[str, Any]) -> None:
-    """Writes the page."""
-    PAGE.write_text(text(data, known), encoding="utf-8")
+def rendered() -> str:
+    """The page from the tracked files, in the order of the register."""
+    known = register()
+    order = [*known].index
+    libraries = sorted(stored(SUMMARIES), key=lambda each: order(each["name"]))
+    return page(libraries, known, records.read(SUMMARIES / "matrix.toml")["markdown"])

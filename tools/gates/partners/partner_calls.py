@@ -1,5 +1,5 @@
 """Runs the calls of every library in tests/partners/calls, both ways and with every kind of array,
-and compares the outcomes with docs/libraries.json."""
+and compares the outcomes with docs/records/calls."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def run_all(names: Iterable[str], base: Path, wheel: Path, update: bool) -> bool
     rows = calls_page.rows()
     libraries = {name: rows[name] for name in names}
     pythons = prepare(libraries, base, wheel)
-    known = calls_page.record() if calls_page.RECORD.exists() else {"libraries": {}}
+    known = calls_page.record()
     say(f"{len(libraries)} libraries, {PARALLEL} at a time")
     with ThreadPoolExecutor(PARALLEL) as pool:
         results = pool.map(
@@ -207,18 +207,12 @@ def run_all(names: Iterable[str], base: Path, wheel: Path, update: bool) -> bool
     say("calls of each library, by the outcome of an ordinary array")
     show(table)
     if update:
-        save(known, rows, base)
+        save(known, base)
     return not bad
 
 
-def save(known: dict[str, Any], rows: dict[str, Library], base: Path) -> None:
-    """Writes the record, in the order of the rows, and the page."""
+def save(known: dict[str, Any], base: Path) -> None:
+    """Writes the record."""
     command = [base, "-c", "import platform; print(platform.python_version())"]
     version = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
-    libraries = {name: known["libraries"][name] for name in rows if name in known["libraries"]}
-    data = {"python": version, "libraries": libraries}
-    calls_page.RECORD.write_text(
-        json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
-    )
-    if libraries.keys() == rows.keys():
-        calls_page.PAGE.write_text(calls_page.text(data), encoding="utf-8")
+    calls_page.save({"python": version, "libraries": known["libraries"]})

@@ -1,0 +1,28 @@
+"""Fills in what pages show of the summaries in docs/records: `<!-- rendered: findings -->`."""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path += [str(ROOT), str(ROOT / "tools" / "docs"), str(ROOT / "tools" / "findings")]
+MARK = re.compile(r"<!-- rendered: (\w+) ?(.*?) -->")
+
+
+def fill(text: str, images: Path) -> str:
+    """The text of a page with its tables; plots are drawn into `images`."""
+
+    def part(found: re.Match[str]) -> str:
+        if found[1] == "findings":
+            import findings_page
+
+            return findings_page.rendered()
+        if found[1] == "calls":
+            import calls_page
+
+            return calls_page.rendered(found[2])
+        from benchmarks import page
+
+        return page.rendered(found[2], images)
+
+    return MARK.sub(part, text)
