@@ -70,7 +70,7 @@ docs: $(VENV)/package $(VENV)/docs ## build the manual into docs/_build/html
 	echo "== sphinx"
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 
-bench: ## benchmarks: B=exchange (default) copy ops abi threads page gpu; SAVE=1 records the result
+bench: ## benchmarks: B=exchange (default) copies ops footprint abi threads gpu; SAVE=1 records the result
 	$(MAKE) --no-print-directory bench-$(or $(B),exchange)
 
 wheels: $(VENV)/build $(VENV)/audit ## the sdist, and audited wheels for the CPythons on this machine, into dist/
@@ -121,24 +121,15 @@ pytest: $(VENV)/package $(VENV)/test $(VENV)/partners
 	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=worksteal $(or $(TESTS),tests)
 
 # The parts of `make bench`.
-.PHONY: bench-exchange bench-copy bench-ops bench-abi bench-threads bench-page bench-gpu
-bench-exchange: $(VENV)/package $(VENV)/light $(VENV)/partners
-	$(BIN)/python -m benchmarks $(if $(SAVE),--save)
+BENCHES := exchange copies ops footprint abi
+.PHONY: $(BENCHES:%=bench-%) bench-copy bench-threads bench-gpu
+$(BENCHES:%=bench-%): $(VENV)/package $(VENV)/light $(VENV)/partners $(VENV)/bench
+	$(BIN)/python -m benchmarks $(@:bench-%=%) $(if $(SAVE),--save)
 
-bench-copy: $(VENV)/package $(VENV)/light $(VENV)/partners
-	$(BIN)/python -m benchmarks.copies $(if $(SAVE),--save)
-
-bench-ops: $(VENV)/package $(VENV)/light $(VENV)/partners
-	$(BIN)/python -m benchmarks.ops $(if $(SAVE),--save)
-
-bench-abi: $(VENV)/build $(VENV)/light $(VENV)/partners
-	$(BIN)/python -m benchmarks.abi $(if $(SAVE),--save)
+bench-copy: bench-copies
 
 bench-threads: $(VENV)/build $(VENV)/test
 	$(BIN)/python tools/gates/freethreaded.py --bench $(if $(SAVE),--save)
-
-bench-page: $(VENV)/docs
-	$(BIN)/python -m benchmarks.pages
 
 bench-gpu: $(VENV)/package $(VENV)/test
 	$(BIN)/python -m benchmarks.gpu $(if $(SIMULATED),--simulated) $(foreach part,$(WITHOUT),--without "$(part)")
@@ -254,10 +245,9 @@ gate-canary: $(VENV)/pip ## plant every gate's bug in a copy of the tree: each m
 	$(BIN)/python tools/gates/canary.py --all
 
 # Short names: `make asan` is `make gate G=asan`.
-.PHONY: $(GATES) $(GATES:%=gate-%) bench-docs gpu-hardware
+.PHONY: $(GATES) $(GATES:%=gate-%) gpu-hardware
 $(GATES):
 	$(MAKE) --no-print-directory gate G=$@
-bench-docs: bench-page
 gpu-hardware: bench-gpu
 
 # Each file below marks a finished step; it is made again when its prerequisites change.
@@ -267,7 +257,7 @@ $(VENV)/pip:
 	$(PYTHON) -m venv $(VENV)
 	touch $@
 
-$(VENV)/build $(VENV)/light $(VENV)/test $(VENV)/partners $(VENV)/audit $(VENV)/coverage $(VENV)/kernels $(VENV)/headers $(VENV)/dev $(VENV)/docs $(VENV)/lock: pyproject.toml $(LOCKS) | $(VENV)/pip
+$(VENV)/build $(VENV)/light $(VENV)/test $(VENV)/partners $(VENV)/bench $(VENV)/audit $(VENV)/coverage $(VENV)/kernels $(VENV)/headers $(VENV)/dev $(VENV)/docs $(VENV)/lock: pyproject.toml $(LOCKS) | $(VENV)/pip
 	echo "== install the '$(@F)' requirements"
 	$(BIN)/python tools/requirements.py --install $(@F)
 	touch $@

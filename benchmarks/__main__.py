@@ -1,186 +1,186 @@
-"""Command line of the benchmarks: measure, print the table, record it, or compare two records."""
+"""Measures a group of benchmarks with the peers in one run, prints its rows, and records them.
+
+Groups: exchange, copies, ops, footprint, threads (without a GIL), abi. `--save` writes the summary
+that the manual shows to docs/records/bench, and keeps all values on the branch `records`;
+`--compare` compares two files of values (`--json`) by pyperf.
+"""
 
 from __future__ import annotations
 
 import argparse
 import datetime
-import json
+import importlib
+import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
-from . import exchange, footprint, report
-from .environment import PARTNERS, Environment, load, load_average, machine
-from .targets import OURS, UNIT
-from .timing import Chunk, Samples
+from . import page
+from .environment import PARTNERS, Environment, facts, load, load_average, records
+from .measure import OURS, UNIT, Absent, Case, Statement, interleaved, is_wanted, write_values
 
-HERE = Path(__file__).parent
-RESULTS = HERE / "results"
+Values = dict[tuple[str, str], list[float]]
+Figures = dict[str, dict[str, float]]
+#: What each group measures with; every partner if it is not named.
+USED = {
+    "copies": ("numpy", "torch"),
+    "ops": ("numpy", "torch", "array_api_strict"),
+    "threads": ("numpy",),
+}
 
 
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    result.add_argument("--cases", default="", help="ids or first letters, e.g. A1,A5,E")
-    result.add_argument("--partners", default=",".join(PARTNERS), help="default: all")
-    result.add_argument("--rounds", type=int, default=200, help="rounds per sweep")
-    result.add_argument("--sweeps", type=int, default=4, help="passes over all cases, pooled")
-    result.add_argument("--json", type=Path, help="write the record to this file")
-    result.add_argument("--save", action="store_true", help="write it to benchmarks/results")
-    result.add_argument("--id", default="", help="name of the record; default: the commit")
-    result.add_argument("--wheel", type=Path, help="the wheel that E5 measures")
-    result.add_argument(
-        "--fail-above", type=float, help="exit 1 if a figure is over this many times its limit"
-    )
-    result.add_argument("--compare", nargs=2, type=Path, metavar=("FIRST", "SECOND"))
+    result.add_argument("group", nargs="?", default="exchange", choices=page.GROUPS)
+    result.add_argument("--cases", default="", help="ids or first words or letters: A1,A5,E")
+    result.add_argument("--partners", default="", help="default: all that the group uses")
+    result.add_argument("--seconds", type=float, help="for each case")
+    result.add_argument("--json", type=Path, help="write all values to this file")
+    result.add_argument("--save", action="store_true", help="record the run")
+    result.add_argument("--figures", action="store_true", help="print only ids and our figures")
+    result.add_argument("--compare", nargs=2, metavar=("FIRST", "SECOND"))
     return result
 
 
-def chosen(id_: str, wanted: list[str]) -> bool:
-    """`A1` chooses A1 and its variants, never A12; `A` chooses every A."""
-    first = id_.split()[0]
-    return not wanted or any(
-        word in (id_, first) or first.strip("0123456789") == word for word in wanted
-    )
-
-
-def measure_exchange(
-    environment: Environment, wanted: list[str], rounds: int, sweeps: int
-) -> list[dict]:
-    """Build every case, time all of them in several sweeps, and record the pooled samples."""
-    unit = exchange.unit_statement(environment)
-    rows: list[dict] = []
-    prepared: list[tuple[exchange.Case, dict[str, Chunk], Samples, dict[str, str]]] = []
-    order: list[exchange.Case | exchange.Skipped] = []
-    for case in exchange.cases(environment):
-        if not chosen(case.id, wanted):
-            continue
-        order.append(case)
-        if isinstance(case, exchange.Case):
-            chunks, refused = prepare(case, unit)
-            prepared.append((case, chunks, Samples(), refused))
-    for sweep in range(sweeps):
-        for _, chunks, samples, refused in prepared:
-            if OURS not in refused:
-                samples.extend(chunks, rounds)
-        print(f"sweep {sweep + 1} of {sweeps}, load {load_average()}", file=sys.stderr)
-    measured = {case.id: (samples, refused) for case, _, samples, refused in prepared}
-    for case in order:
-        if isinstance(case, exchange.Skipped):
-            rows.append(report.skipped_row(case))
-        else:
-            rows.append(report.exchange_row(case, *measured[case.id]))
-    return rows
-
-
-def prepare(
-    case: exchange.Case, unit: exchange.Statement
-) -> tuple[dict[str, Chunk], dict[str, str]]:
-    """Compile and calibrate the statements; report the error of one that raises."""
-    chunks: dict[str, Chunk] = {}
-    refused: dict[str, str] = {}
-    for name, statement in case.statements(unit).items():
+def runnable(statements: dict[str, Statement]) -> dict[str, Statement]:
+    """The statements that run; a peer's that raises is named and left out."""
+    found = {}
+    for name, statement in statements.items():
         try:
-            chunks[name] = Chunk(statement)
+            statement.timer().timeit(1)  # also makes what libraries cache
         except Exception as error:
-            message = (str(error).splitlines() or [""])[0]
-            refused[name] = f"{type(error).__name__}: {message[:80]}"
-    return chunks, refused
+            if name == OURS:
+                raise
+            message = (str(error).splitlines() or [""])[0][:80]
+            print(f"  {name}: {type(error).__name__}: {message}", file=sys.stderr)
+        else:
+            found[name] = statement
+    return found
 
 
-def measure_footprint(
-    environment: Environment, wanted: list[str], wheel: Path | None
-) -> list[dict]:
-    if wanted and not any(word.startswith("E") for word in wanted):
-        return []
-    rows = []
-    for row in footprint.rows(environment, wheel):
-        if chosen(row.id, wanted):
-            skipped = isinstance(row, exchange.Skipped)
-            rows.append(report.skipped_row(row) if skipped else report.footprint_row(row))
-    return rows
+def timed(
+    module: ModuleType, environment: Environment, wanted: list[str], seconds: float
+) -> Iterator[tuple[Case, dict[str, list[float]]]]:
+    """The times of every wanted case that can run here."""
+    setup = module.Setup(environment)
+    for case in module.cases():
+        if not is_wanted(case.id, wanted):
+            continue
+        try:
+            statements = runnable(setup.statements(case))
+        except Absent as why:
+            if case.given is not None:
+                print(f"{case.id:<24}{case.title:<40.39}skipped: {why}", file=sys.stderr)
+            continue
+        yield case, interleaved(statements, seconds if case.shown else 0.0)
 
 
-def find_wheel(given: Path | None) -> Path | None:
-    """Return the given wheel, otherwise the newest in dist/."""
-    if given is not None:
-        return given
-    wheels = sorted(
-        (HERE.parent / "dist").glob("refarray-*.whl"), key=lambda path: path.stat().st_mtime
-    )
-    return wheels[-1] if wheels else None
+def measure(
+    module: ModuleType, environment: Environment, options: argparse.Namespace
+) -> tuple[Figures, Values]:
+    """The figures of the group, and all values where it is timed; prints each row."""
+    wanted = [word.strip() for word in options.cases.split(",") if word.strip()]
+    known = {case.id: case for case in module.cases()}
+    figures: Figures = {}
+    values: Values = {}
+
+    def keep(case: Case, found: dict[str, float]) -> None:
+        figures[case.id] = found
+        print(f"{case.id} {found[OURS]:.6g}" if options.figures else line(case, found), flush=True)
+
+    if not hasattr(module, "Setup"):
+        for id_, found in module.measured(environment, wanted):
+            keep(known[id_], found)
+        return figures, values
+    seconds = module.SECONDS if options.seconds is None else options.seconds
+    least: Figures = {}
+    for case, times in timed(module, environment, wanted, seconds):
+        values |= {(case.id, name): found for name, found in times.items()}
+        least[case.id] = {name: min(found) for name, found in times.items()}
+        keep(case, case.figures(least[case.id]))
+    for id_, found in getattr(module, "summarised", lambda _: {})(least).items():
+        keep(known[id_], found)
+    return figures, values
+
+
+def line(case: Case, figures: dict[str, float]) -> str:
+    """One line of the printed table."""
+    ours = figures.get(OURS)
+    cells = f"{case.id:<24}{case.title:<40.39}"
+    cells += f"{'' if ours is None else page.figure(ours):>8} {case.label:<7}"
+    verdict = page.verdicts(case, figures).replace("**missed**", "MISSED")
+    others = ", ".join(f"{name} {page.figure(v)}" for name, v in figures.items() if name != OURS)
+    return f"{cells}{verdict:<24}  {others}"
 
 
 def commit() -> str:
-    command = ["git", "-C", str(HERE), "rev-parse", "--short=10", "HEAD"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    return result.stdout.strip() or "uncommitted"
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short=10", "HEAD"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "uncommitted"
 
 
-def run(options: argparse.Namespace) -> dict:
-    """Measure the selected cases and return the record."""
-    wanted = [word.strip() for word in options.cases.split(",") if word.strip()]
-    environment = load(tuple(name.strip() for name in options.partners.split(",")))
-    before = load_average()
-    rows = measure_exchange(environment, wanted, options.rounds, options.sweeps)
-    rows += measure_footprint(environment, wanted, find_wheel(options.wheel))
-    build = {
-        key: value
-        for key, value in environment.native._build_info().items()
-        if isinstance(value, (str, int, bool))
-    }
+def save(
+    group: str, environment: Environment, figures: Figures, values: Values, before: float
+) -> None:
+    """Writes the summary of this processor, and keeps all values."""
     now = datetime.datetime.now(datetime.UTC)
-    return {
-        "id": options.id or commit(),
-        "date": now.date().isoformat(),
+    unit = [min(found) for (_, name), found in values.items() if name == UNIT]
+    summary = {
+        "group": group,
+        "commit": commit(),
+        "date": now.strftime("%Y-%m-%d"),
         "time": now.strftime("%H:%M"),  # UTC, as the date
-        "machine": machine(),
-        "build": build,
-        "versions": environment.versions,
-        "absent": environment.absent,
+        **facts(environment),
         "load": [before, load_average()],
-        "rounds": options.rounds,
-        "sweeps": options.sweeps,
-        "rows": rows,
+        **({"unit_ns": min(unit)} if unit else {}),
     }
-
-
-def show(record: dict) -> None:
-    facts = record["machine"]
-    versions = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
-    print(f"{versions}; Python {facts['python']}, {facts['cpu']}, {facts['cpus']} cpus")
-    before, after = record["load"]
-    print(f"load {before} before, {after} after; U = one {UNIT} call, loop included")
-    for name, reason in record["absent"].items():
-        print(f"absent: {name} ({reason})")
-    print()
-    print(report.table(record["rows"]))
-    judged = [row for row in record["rows"] if row.get("targets") or "error" in row]
-    lost = [row["id"] for row in judged if report.missed(row)]
-    print(f"\n{len(judged) - len(lost)} of {len(judged)} rows with a target met it", end="")
-    print(f"; missed: {', '.join(lost)}" if lost else "")
+    name = f"{group}-{page.slug(summary['cpu'])}"
+    if values:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "values.json"
+            write_values(values, path)
+            summary["raw"] = records.keep(f"bench/{name}.json", path.read_bytes())
+    shown = {case.id for case in page.cases(group) if case.shown}
+    kept = {id_: found for id_, found in figures.items() if id_ in shown}
+    records.write(page.SUMMARIES / f"{name}.toml", {**summary, "figures": page.folded(kept)})
+    print(f"recorded in docs/records/bench/{name}.toml")
 
 
 def main() -> int:
     options = parser().parse_args()
+    if options.save and (options.cases or options.partners):
+        parser().error("a summary is of a whole group: --save takes no --cases and no --partners")
     if options.compare:
-        text, ok = report.compare(*options.compare)
-        print(text)
-        return 0 if ok else 1
-    record = run(options)
-    show(record)
-    paths = [options.json] if options.json else []
+        command = [sys.executable, "-m", "pyperf", "compare_to", "--table", *options.compare]
+        return subprocess.run(command, check=False).returncode
+    before = load_average()
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # read when NumPy is imported
+    named = tuple(name for name in options.partners.split(",") if name)
+    environment = load(named or USED.get(options.group, PARTNERS))
+    if environment.has("torch"):
+        environment.partners["torch"].set_num_threads(1)
+    module = importlib.import_module(f".{options.group}", __package__)
+    if not options.figures:
+        about = facts(environment)
+        print(
+            f"{about['cpu']}, {about['python']}, {about['build']}: {', '.join(about['versions'])}"
+        )
+        print(f"absent: {', '.join(about['absent']) or 'nothing'}")
+    figures, values = measure(module, environment, options)
+    if options.json:
+        write_values(values, options.json)
     if options.save:
-        RESULTS.mkdir(exist_ok=True)
-        paths.append(RESULTS / f"{record['date']}-{record['id']}.json")
-    for path in paths:
-        path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-        print(f"recorded in {path.name}")
-    if options.fail_above is None:
-        return 0
-    over = [row["id"] for row in record["rows"] if report.worst_factor(row) > options.fail_above]
-    if over:
-        print(f"over {options.fail_above} times the limit: {', '.join(over)}")
-    return 1 if over else 0
+        save(options.group, environment, figures, values, before)
+    if not options.figures:
+        cases = [case for case in module.cases() if case.targets and case.id in figures]
+        lost = [case.id for case in cases if case.missed(figures[case.id])]
+        print(f"\n{len(cases) - len(lost)} of {len(cases)} rows with a target met it", end="")
+        print(f"; missed: {', '.join(lost)}" if lost else "")
+        print(f"load {before} before, {load_average()} after")
+    return 0
 
 
 if __name__ == "__main__":

@@ -11,6 +11,10 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
+from typing import Any
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
+import records  # noqa: F401
 
 DISTRIBUTIONS = {
     "numpy": "numpy",
@@ -21,6 +25,7 @@ DISTRIBUTIONS = {
     "array_api_strict": "array-api-strict",
 }
 PARTNERS = tuple(DISTRIBUTIONS)
+UNWANTED = "not asked for"
 
 
 @dataclass
@@ -45,7 +50,7 @@ def load(wanted: tuple[str, ...]) -> Environment:
     environment.versions["refarray"] = environment.refarray.__version__
     for name in PARTNERS:
         if name not in wanted:
-            environment.absent[name] = "not asked for"
+            environment.absent[name] = UNWANTED
             continue
         try:
             environment.partners[name] = importlib.import_module(name)
@@ -60,11 +65,6 @@ def machine() -> dict[str, object]:
     """Facts a reader needs to judge the figures; no host name and no path."""
     facts: dict[str, object] = {
         "python": platform.python_version(),
-        "implementation": platform.python_implementation(),
-        "compiler": platform.python_compiler(),
-        "free_threaded": not getattr(sys, "_is_gil_enabled", lambda: True)(),
-        "system": platform.system(),
-        "machine": platform.machine(),
         "libc": " ".join(platform.libc_ver()),
         "cpu": platform.processor() or platform.machine(),
         "cpus": os.cpu_count(),
@@ -74,6 +74,22 @@ def machine() -> dict[str, object]:
         models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
         facts["cpu"] = models[0] if models else facts["cpu"]
     return facts
+
+
+def facts(environment: Environment) -> dict[str, Any]:
+    """What a summary says of machine, build and versions."""
+    build, found = environment.native._build_info(), machine()
+    absent = {name: why for name, why in environment.absent.items() if why != UNWANTED}
+    return {
+        "cpu": found["cpu"],
+        "cpus": found["cpus"],
+        "libc": found["libc"],
+        "python": f"{platform.python_implementation()} {found['python']}",
+        "build": f"{build['abi']}, {build['compiler']}",
+        "isa": build["isa"],
+        "versions": [f"{name} {version}" for name, version in environment.versions.items()],
+        "absent": [f"{name} ({why})" for name, why in absent.items()],
+    }
 
 
 def load_average() -> float:

@@ -1,4 +1,4 @@
-"""The footprint cases E1 to E5: import, memory, allocations and wheel size, in fresh processes."""
+"""E: import, memory, allocations and wheel size, in fresh processes; minima of several."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
 
 from .environment import Environment
-from .exchange import MAX_VERSION, Skipped
-from .targets import Target, Verdict
-from .timing import Interval
+from .exchange import MAX_VERSION
+from .measure import OURS, Absent, Case, Target, is_wanted
 
 HERE = Path(__file__).parent
 OBJECTS = 300_000
 CALLS = 2_000
 ALIGNED_SLOT = 256
+Figures = dict[str, float]
 
 _IMPORT = """
 import sys, time
@@ -75,31 +74,66 @@ print((measure({calls}) - measure(0)) / {calls})
 """
 
 
-@dataclass
-class Footprint:
-    """One row: a figure of ours, its unit, the same figure of the peers, and the targets.
+CASES = (
+    ("E1", "import time", "ms", 1.0),
+    ("E1 modules", "modules loaded", "", 3),
+    ("E1 ratio", "import / an empty extension", "x", 8.0),
+    ("E2", "RSS added by import", "MiB", 1.0),
+    ("E3", "small array, all", "B", 400),
+    ("E3 own", f"small array - {ALIGNED_SLOT} B data", "B", 144),
+    ("E3 view", "view", "B", 128),
+    ("E3 import", "imported from np", "B", 240),
+    ("E4 A1", "allocations, from_dlpack(own)", "", 1),
+    ("E4 A2", "allocations, exchange API", "", 2),
+    ("E4 A3", "allocations, protocol", "", 3),
+    ("E5", "wheel size", "MB", 1.5),
+)
+RA, NP, TORCH = "import refarray", "import numpy as np", "import torch"
+#: Setup and expression of one live object, for each library.
+LIVE = {
+    "E3": {
+        OURS: (RA, "refarray.empty((4,), dtype='float32')"),
+        "numpy": (NP, "np.empty(4, 'f4')"),
+        "torch": (TORCH, "torch.empty(4)"),
+    },
+    "E3 view": {
+        OURS: (f"{RA}\nx = refarray.zeros((4,))", "x[:]"),
+        "numpy": (f"{NP}\nx = np.zeros(4)", "x[:]"),
+        "torch": (f"{TORCH}\nx = torch.zeros(4)", "x[:]"),
+    },
+    "E3 import": {
+        OURS: (f"{RA}\n{NP}\nx = np.zeros(4)", "refarray.from_dlpack(x)"),
+        "numpy": (f"{NP}\nx = np.zeros(4)", "np.from_dlpack(x)"),
+        "tvm_ffi": (f"import tvm_ffi\n{NP}\nx = np.zeros(4)", "tvm_ffi.from_dlpack(x)"),
+        "torch": (f"{TORCH}\n{NP}\nx = np.zeros(4)", "torch.from_dlpack(x)"),
+    },
+}
+ALLOCATING = {
+    "E4 A1": "f(x)",
+    "E4 A2": "_native._from_exchange_api(x)",
+    "E4 A3": f"f(x, max_version={MAX_VERSION})",
+}
 
-    A figure whose process failed is the text of its error.
-    """
 
-    id: str
-    title: str
-    unit: str
-    value: Interval | str
-    targets: tuple[Target, ...] = ()
-    peers: dict[str, float | str] = field(default_factory=dict)
-
-    def verdicts(self) -> list[Verdict]:
-        if isinstance(self.value, str):
-            return []
-        return [Verdict(target, self.value) for target in self.targets]
+def cases() -> Iterator[Case]:
+    for id_, title, unit, limit in CASES:
+        yield Case(id_, title, (Target(limit),), (), unit)
 
 
-def rows(environment: Environment, wheel: Path | None) -> Iterator[Footprint | Skipped]:
-    yield from _imports(environment)
-    yield from _live_objects(environment)
-    yield from _allocations(environment)
-    yield _wheel(wheel)
+def measured(environment: Environment, wanted: list[str]) -> Iterator[tuple[str, Figures]]:
+    """Yields the figures of the wanted rows; those that cannot be measured are named."""
+    for ids, measure in (
+        (["E1", "E1 modules", "E1 ratio"], _imports),
+        (["E2"], _memory),
+        (["E3", "E3 own", "E3 view", "E3 import"], _live_objects),
+        (list(ALLOCATING), _allocations),
+        (["E5"], _wheel),
+    ):
+        if any(is_wanted(id_, wanted) for id_ in ids):
+            try:
+                yield from measure(environment)
+            except (Absent, RuntimeError) as error:
+                print(f"{', '.join(ids)}: {error}")
 
 
 def fresh(code: str, **variables: str) -> list[float]:
@@ -117,23 +151,6 @@ def fresh(code: str, **variables: str) -> list[float]:
     return [float(word) for word in result.stdout.split()]
 
 
-def tried(function: Callable[..., float], *arguments: str) -> float | str:
-    """Returns the figure, or the error as text, so that a failing row does not lose the others."""
-    try:
-        return function(*arguments)
-    except RuntimeError as error:
-        return str(error)
-
-
-def exact(value: float | str) -> Interval | str:
-    return value if isinstance(value, str) else Interval(value, value, value)
-
-
-def spread(values: list[float]) -> Interval:
-    """Returns the minimum over fresh processes, because every disturbance adds time."""
-    return Interval(min(values), min(values), statistics.median(values))
-
-
 def empty_extension() -> str | None:
     """Returns a nearly empty stdlib extension module that is a shared library."""
     for name in ("_opcode", "_contextvars", "_bisect", "_heapq"):
@@ -143,127 +160,60 @@ def empty_extension() -> str | None:
     return None
 
 
-def _imports(environment: Environment) -> Iterator[Footprint | Skipped]:
+def _imports(environment: Environment) -> Iterator[tuple[str, Figures]]:
+    times, modules = {}, {}
     empty = empty_extension()
-    names = ["refarray", *([empty] if empty else [])]
-    times: dict[str, list[float]] = {name: [] for name in names}
-    modules: dict[str, float] = {}
-    for _ in range(20):
-        for name in names:
-            elapsed, modules[name] = fresh(_IMPORT.format(module=name))
-            times[name].append(elapsed)
-    peer_times = {}
-    peer_modules = {}
-    for name in environment.partners:
-        runs = [fresh(_IMPORT.format(module=name)) for _ in range(3)]
-        peer_times[name] = min(elapsed for elapsed, _ in runs)
-        peer_modules[name] = runs[0][1]
-    ours = spread(times["refarray"])
-    yield Footprint("E1", "import time", "ms", ours, (Target("value", 1.0),), peer_times)
-    yield Footprint(
-        "E1 modules",
-        "modules loaded",
-        "",
-        exact(modules["refarray"]),
-        (Target("value", 3),),
-        peer_modules,
-    )
-    if empty is None:
-        yield Skipped("E1 ratio", "import / empty extension", "no shared stdlib extension here")
-    else:
-        floor = min(times[empty])
-        ratio = Interval(ours.value / floor, ours.low / floor, ours.high / floor)
-        yield Footprint("E1 ratio", f"import / {empty}", "x", ratio, (Target("value", 8.0),))
+    names = {OURS: 20, **dict.fromkeys(environment.partners, 3), **({empty: 20} if empty else {})}
+    for name, count in names.items():
+        runs = [fresh(_IMPORT.format(module=name)) for _ in range(count)]
+        times[name], modules[name] = min(elapsed for elapsed, _ in runs), runs[0][1]
+    floor = times.pop(empty, 0.0) if empty else 0.0
+    modules.pop(empty, None)
+    yield "E1", times
+    yield "E1 modules", modules
+    if floor:
+        yield "E1 ratio", {OURS: times[OURS] / floor}
+
+
+def _memory(environment: Environment) -> Iterator[tuple[str, Figures]]:
+    page = os.sysconf("SC_PAGE_SIZE")
     memory = {}
-    for name in ("refarray", *environment.partners):
-        code = _IMPORT_RSS.format(module=name, page=os.sysconf("SC_PAGE_SIZE"))
+    for name in (OURS, *environment.partners):
+        code = _IMPORT_RSS.format(module=name, page=page)
         memory[name] = statistics.median(fresh(code)[0] for _ in range(5))
-    own = exact(memory.pop("refarray"))
-    yield Footprint("E2", "RSS added by import", "MiB", own, (Target("value", 1.0),), memory)
+    yield "E2", memory
 
 
-def _live_objects(environment: Environment) -> Iterator[Footprint | Skipped]:
-    ours = "import refarray"
-    np = "import numpy as np"
-    torch = "import torch"
-    rows = (
-        ("E3", "small array, all", ours, "refarray.empty((4,), dtype='float32')", 400),
-        ("E3 view", "view", f"{ours}\nx = refarray.zeros((4,))", "x[:]", 128),
-        (
-            "E3 import",
-            "imported from np",
-            f"{ours}\n{np}\nx = np.zeros(4)",
-            "refarray.from_dlpack(x)",
-            240,
-        ),
-    )
-    peers = {
-        "E3": {"numpy": (np, "np.empty(4, 'f4')"), "torch": (torch, "torch.empty(4)")},
-        "E3 view": {
-            "numpy": (f"{np}\nx = np.zeros(4)", "x[:]"),
-            "torch": (f"{torch}\nx = torch.zeros(4)", "x[:]"),
-        },
-        "E3 import": {
-            "numpy": (f"{np}\nx = np.zeros(4)", "np.from_dlpack(x)"),
-            "tvm_ffi": (f"import tvm_ffi\n{np}\nx = np.zeros(4)", "tvm_ffi.from_dlpack(x)"),
-            "torch": (f"{torch}\n{np}\nx = np.zeros(4)", "torch.from_dlpack(x)"),
-        },
-    }
-    for id_, title, setup, expression, limit in rows:
-        if "numpy" in setup and not environment.has("numpy"):
-            yield Skipped(id_, title, environment.absent["numpy"])
-            continue
-        value = tried(_live_bytes, setup, expression)
-        theirs = {
-            name: tried(_live_bytes, *code)
-            for name, code in peers[id_].items()
-            if environment.has(name, "numpy")
-        }
-        yield Footprint(id_, title, "B", exact(value), (Target("value", limit),), theirs)
-        if id_ == "E3" and isinstance(value, float):
-            yield Footprint(
-                "E3 own",
-                f"small array - {ALIGNED_SLOT} B data",
-                "B",
-                exact(value - ALIGNED_SLOT),
-                (Target("value", 144),),
-            )
+def _live_objects(environment: Environment) -> Iterator[tuple[str, Figures]]:
+    page = os.sysconf("SC_PAGE_SIZE")
+    for id_, by_library in LIVE.items():
+        found = {}
+        for name, (setup, expression) in by_library.items():
+            needed = [each for each in ("numpy", "torch", "tvm_ffi") if each in setup]
+            if environment.has(*needed):
+                found[name] = fresh(
+                    _LIVE_RSS.format(setup=setup, expression=expression, objects=OBJECTS, page=page)
+                )[0]
+        if OURS in found:
+            yield id_, found
+        if id_ == "E3":
+            yield "E3 own", {OURS: found[OURS] - ALIGNED_SLOT}
 
 
-def _live_bytes(setup: str, expression: str) -> float:
-    return fresh(
-        _LIVE_RSS.format(
-            setup=setup, expression=expression, objects=OBJECTS, page=os.sysconf("SC_PAGE_SIZE")
-        )
-    )[0]
-
-
-def _allocations(environment: Environment) -> Iterator[Footprint | Skipped]:
-    setup = (
-        "import refarray\nfrom refarray import _native\n"
-        "x = refarray.zeros((16,), dtype='float32')\nf = refarray.from_dlpack"
-    )
-    rows = [
-        ("E4 A1", "allocations, from_dlpack(own)", "f(x)", 1),
-        ("E4 A2", "allocations, exchange API", "_native._from_exchange_api(x)", 2),
-        ("E4 A3", "allocations, protocol", f"f(x, max_version={MAX_VERSION})", 3),
-    ]
+def _allocations(environment: Environment) -> Iterator[tuple[str, Figures]]:
     compiler = shutil.which(os.environ.get("CXX", "g++"))
     if compiler is None:
-        for id_, title, _, _ in rows:
-            yield Skipped(id_, title, "no C++ compiler for the counter; set CXX")
-        return
+        raise Absent("no C++ compiler for the counter; set CXX")
+    ours = f"{RA}\nfrom refarray import _native\nx = refarray.zeros((16,), dtype='float32')"
+    numpy = f"{NP}\nx = np.zeros(16, 'f4')\nf = np.from_dlpack"
     with tempfile.TemporaryDirectory() as folder:
         library = str(Path(folder) / "count_allocations.so")
         source = str(HERE / "count_allocations.cpp")
         subprocess.run([compiler, "-O2", "-shared", "-fPIC", source, "-o", library], check=True)
-        theirs = {}
-        if environment.has("numpy"):
-            code = "import numpy as np\nx = np.zeros(16, 'f4')\nf = np.from_dlpack"
-            theirs["numpy"] = tried(_count, library, code, "f(x)")
-        for id_, title, expression, limit in rows:
-            value = exact(tried(_count, library, setup, expression))
-            yield Footprint(id_, title, "", value, (Target("value", limit),), theirs)
+        theirs = {"numpy": _count(library, numpy, "f(x)")} if environment.has("numpy") else {}
+        for id_, expression in ALLOCATING.items():
+            own = _count(library, f"{ours}\nf = refarray.from_dlpack", expression)
+            yield id_, {OURS: own, **theirs}
 
 
 def _count(library: str, setup: str, expression: str) -> float:
@@ -271,8 +221,10 @@ def _count(library: str, setup: str, expression: str) -> float:
     return fresh(code, LD_PRELOAD=library, PYTHONMALLOC="malloc")[0]
 
 
-def _wheel(wheel: Path | None) -> Footprint | Skipped:
-    if wheel is None or not wheel.is_file():
-        return Skipped("E5", "wheel size", "no wheel in dist/; build one or name it with --wheel")
-    size = wheel.stat().st_size / 1e6
-    return Footprint("E5", "wheel size", "MB", exact(size), (Target("value", 1.5),))
+def _wheel(_: Environment) -> Iterator[tuple[str, Figures]]:
+    """The newest wheel in dist/."""
+    wheels = (HERE.parent / "dist").glob("refarray-*.whl")
+    newest = max(wheels, key=lambda path: path.stat().st_mtime, default=None)
+    if newest is None:
+        raise Absent("no wheel in dist/; `make wheels` builds one")
+    yield "E5", {OURS: newest.stat().st_size / 1e6}

@@ -15,6 +15,7 @@ machine's load or speed, but on the versions of everything that runs: see `facts
 from __future__ import annotations
 
 import argparse
+import contextlib
 import ctypes
 import gc
 import json
@@ -32,8 +33,7 @@ from pathlib import Path
 from . import exchange
 from .builds import Build
 from .environment import Environment, load
-from .targets import UNIT
-from .timing import Loop, Statement
+from .measure import OURS, UNIT, Absent, Statement, is_wanted
 
 HERE = Path(__file__).resolve().parent
 COUNTED = ("A1", "A2", "A3", "A4", "A5", "A6", "A7", "A8", "A9", "A16")
@@ -44,7 +44,7 @@ PROCESSES = 3
 DUMP = re.compile(r"^desc: Trigger: Client Request: (.*) (\d+) (\d+)$", re.MULTILINE)
 OBJECT = re.compile(r"^(c?)ob=\((\d+)\)(?: (.*))?$")
 COST = re.compile(r"^(?:[+-]?\d+|\*) (\d+)$")
-OURS = re.compile(r"/refarray/_native[^/]*\.so$|/libpython3[^/]*$|/python3[.\d]*$")
+COUNTED_OBJECTS = re.compile(r"/refarray/_native[^/]*\.so$|/libpython3[^/]*$|/python3[.\d]*$")
 
 
 class Uncounted(Exception):
@@ -53,10 +53,12 @@ class Uncounted(Exception):
 
 def statements(environment: Environment) -> dict[str, Statement]:
     """The unit and our statement of every case of COUNTED that can run here, by id."""
+    setup = exchange.Setup(environment)
     found = {UNIT: exchange.unit_statement(environment)}
-    for case in exchange.cases(environment):
-        if isinstance(case, exchange.Case) and case.id.split()[0] in COUNTED:
-            found[case.id] = case.ours
+    for case in exchange.cases():
+        if is_wanted(case.id, COUNTED):
+            with contextlib.suppress(Absent):
+                found[case.id] = setup.statements(case)[OURS]
     return found
 
 
@@ -82,14 +84,15 @@ def count_here(library: str, partners: tuple[str, ...]) -> None:
     """In the process under callgrind: run every loop, print the facts as JSON."""
     requests = ctypes.CDLL(library)
     environment = load(partners)
-    loops = {id_: Loop(statement) for id_, statement in statements(environment).items()}
+    timers = {id_: statement.timer() for id_, statement in statements(environment).items()}
     gc.collect()
     gc.disable()  # a collection in one of the two loops would distort the slope
     requests.refarray_start()
     padding = []  # moves the boundaries of the allocator's pools from attempt to attempt
     for attempt in range(ATTEMPTS):
-        for id_, loop in loops.items():
-            loop.run(WARM_UP, lambda: 0)
+        for id_, timer in timers.items():
+            timer.timer = lambda: 0
+            timer.timeit(WARM_UP)
             for count in (CALLS, 2 * CALLS):
                 label = f"{id_} {count} {attempt}".encode()
                 marks = iter((b"before", label))
@@ -98,7 +101,8 @@ def count_here(library: str, partners: tuple[str, ...]) -> None:
                     requests.refarray_dump(next(marks))
                     return 0
 
-                loop.run(count, mark)
+                timer.timer = mark
+                timer.timeit(count)
         padding += [bytes(size) for size in range(512)]
     print(json.dumps(facts(environment)))
 
@@ -187,7 +191,7 @@ def read_totals(folder: Path) -> dict[tuple[str, int, int], int]:
 
 
 def sum_ours(text: str) -> int:
-    """Sums the instructions of the objects OURS in one output file. The line after `calls=` is the
+    """Sums the instructions of COUNTED_OBJECTS in one output file. The line after `calls=` is the
     cost of the callee, which has lines of its own."""
     names: dict[str, str] = {}
     counted, inclusive, total = False, False, 0
@@ -195,7 +199,7 @@ def sum_ours(text: str) -> int:
         if found := OBJECT.match(line):  # a name stands only where its number is first used
             callee, number, name = found.groups()
             name = names.setdefault(number, name or "")
-            counted = counted if callee else bool(OURS.search(name))
+            counted = counted if callee else bool(COUNTED_OBJECTS.search(name))
         elif line.startswith("calls="):
             inclusive = True
         elif cost := COST.match(line):

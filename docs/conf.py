@@ -40,7 +40,10 @@ def for_napoleon(_app, _what, _name, _object, _options, lines: list[str]) -> Non
 
 
 def with_figures(app, _name: str, source: list[str]) -> None:
-    """Fill in what pages show of docs/records."""
+    """Fill in what pages show of docs/records; a new record renews the page."""
+    if "<!-- rendered: " in source[0]:
+        for path in Path(app.srcdir, "records").glob("*/*.toml"):
+            app.env.note_dependency(str(path))
     source[0] = fill(source[0], Path(app.srcdir, "_build", "images"))
 
 

@@ -16,12 +16,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks.environment import load_average, machine
+from benchmarks.environment import load_average, machine, records
 
 from . import report, stages
 from .stages import NOT_RUN, Runner, Stage
 
-RESULTS = stages.ROOT / "benchmarks" / "results"
+RESULTS = stages.ROOT / "build" / "bench"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -153,7 +153,7 @@ def conclude(options: argparse.Namespace, record: dict[str, Any], found: list[St
     else:
         print(report.heading(record), end="\n\n")
     print("\n".join(report.stage_lines(found, options.simulated)), end="\n\n")
-    print(report.risk_table(record), end="\n\n")
+    print(report.risk_table(report.risks(record)), end="\n\n")
     print(report.table(record["rows"]), end="\n\n")
     for text in report.failures(found):
         print(text, end="\n\n")
@@ -164,9 +164,12 @@ def conclude(options: argparse.Namespace, record: dict[str, Any], found: list[St
     if not options.simulated:
         options.out.mkdir(parents=True, exist_ok=True)
         path = options.out / f"{record['date']}-{record['id']}.json"
-        path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        raw = json.dumps(record, indent=1).encode()
+        path.write_bytes(raw)
         path.with_suffix(".md").write_text(report.page(record, found), encoding="utf-8")
-        print(f"recorded in {path.name} and {path.with_suffix('.md').name}")
+        records.write(path.with_suffix(".toml"), report.summary(record, records.blob(raw)))
+        names = ", ".join(path.with_suffix(end).name for end in (".json", ".md", ".toml"))
+        print(f"recorded in {names}")
     print(report.closing(record, status))
     return status
 

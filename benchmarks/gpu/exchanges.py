@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.timing import Chunk, Samples, Statement, excess
+from benchmarks.measure import UNIT, Statement, interleaved
 
 from .session import DEVICE, OURS, NotMeasured, Row, Session
 
@@ -22,7 +22,6 @@ PENDING = 256  # arrays with pending work, exported one after the other
 ROUNDS, WARM = 60, 10  # the first rounds create the events of the pool
 POOL_ROUNDS, POOL_COUNT = 30, 2000
 LIMIT_UNITS, LIMIT_POOL_NS = 2.0, 300.0
-UNIT = "no-op"
 
 
 def compiled_loops() -> ctypes.CDLL:
@@ -70,24 +69,22 @@ def same_stream(session: Session) -> Iterator[Row]:
             far.__dlpack__(stream=handle)  # the first call queries pending work
             yield {**row, "driver_calls": calls_of_each([far.__dlpack__] * 100, handle)}
             continue
-        chunks = {OURS: Chunk(export), "cpu": Chunk(cpu), UNIT: Chunk(unit)}
         peers, refused = peer_exports(session, handle)
-        chunks |= peers
-        samples = Samples()
-        samples.extend(chunks, 400)
-        figure = excess(samples, OURS, "cpu", UNIT)
+        found = {OURS: export, "cpu": cpu, UNIT: unit, **peers}
+        times = interleaved(found, 1.0, 400, time.perf_counter_ns)
+        ns = {name: statistics.median(of) for name, of in times.items()}
+        figure = (ns[OURS] - ns["cpu"]) / ns[UNIT]
         yield {
             **row,
-            "ns": {each: samples.summary(each) for each in samples.rounds},
+            "ns": {name: {"median": round(median, 2)} for name, median in ns.items()},
             "refused": refused,
-            "interval": figure.as_json(),
-            "ours": round(figure.value, 2),
+            "ours": round(figure, 2),
             "target": f"<= {LIMIT_UNITS:g}",
-            "met": figure.value <= LIMIT_UNITS,
+            "met": figure <= LIMIT_UNITS,
         }
 
 
-def peer_exports(session: Session, handle: int) -> tuple[dict[str, Chunk], dict[str, str]]:
+def peer_exports(session: Session, handle: int) -> tuple[dict[str, Statement], dict[str, str]]:
     """The same export of the peers' own arrays, and the errors of peers that refuse it. Entering
     our stream is included, because they use the current stream as the array's."""
     found, refused = {}, {}
@@ -97,8 +94,10 @@ def peer_exports(session: Session, handle: int) -> tuple[dict[str, Chunk], dict[
             with context:
                 array = module.zeros(16, device=DEVICE) if name == "torch" else module.zeros(16)
             names = {"c": context, "f": array.__dlpack__, "h": handle}
-            found[name] = Chunk(Statement("with c: f(stream=h)", names))
+            found[name] = Statement("with c: f(stream=h)", names)
+            found[name].timer().timeit(1)
         except Exception as error:
+            found.pop(name, None)
             refused[name] = (str(error).splitlines() or [""])[0][:120]
     return found, refused
 

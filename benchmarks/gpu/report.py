@@ -96,16 +96,53 @@ def closing(record: dict[str, Any], status: int) -> str:
     return "\n".join(lines)
 
 
-def risk_table(record: dict[str, Any]) -> str:
-    """Formats what was expected of each risk, and what was seen, as a Markdown table."""
-    rows = [risk for stage in record["tests"].values() for risk in stage.get("risks", ())]
+def risks(record: dict[str, Any]) -> list[list[str]]:
+    """Each risk that was looked at, what was expected of it, and what was seen."""
+    return [list(risk) for stage in record["tests"].values() for risk in stage.get("risks", ())]
+
+
+def risk_table(found: list[list[str]]) -> str:
+    """Formats the risks as a Markdown table."""
     lines = ["| risk | expected | seen |", "| --- | --- | --- |"]
-    return "\n".join(lines + [f"| {' | '.join(row)} |" for row in rows])
+    return "\n".join(lines + [f"| {' | '.join(row)} |" for row in found])
+
+
+def summary(record: dict[str, Any], raw: str) -> dict[str, Any]:
+    """What the manual shows of a run, in the form of the other benchmarks' summaries."""
+    machine, build, gpu = record["machine"], record["build"], record["gpu"]
+    medians = ("ns", "ratios")
+    rows = []
+    for row in record["rows"]:
+        kept = {name: row[name] for name in row if name not in (*medians, "kind", "interval")}
+        for name in medians:
+            if of := {who: {"median": each["median"]} for who, each in row.get(name, {}).items()}:
+                kept[name] = of
+        rows.append({name: value for name, value in kept.items() if value not in (None, {})})
+    return {
+        "group": "gpu",
+        "commit": record["id"],
+        "date": record["date"],
+        "time": record["time"],
+        "device": f"{gpu['device']} ({gpu.get('memory_bytes', 0) / 2**30:.0f} GiB)",
+        "driver": gpu["driver"],
+        "cpu": machine["cpu"],
+        "cpus": machine["cpus"],
+        "libc": machine["libc"],
+        "python": f"CPython {machine['python']}",
+        "build": f"{build['abi']}, {build['compiler']}",
+        "isa": build.get("isa", "unknown"),
+        "versions": [f"{name} {version}" for name, version in record["versions"].items()],
+        "absent": [f"{name} ({why})" for name, why in record["absent"].items()],
+        "load": record["load"],
+        "raw": raw,
+        "rows": rows,
+        "risks": risks(record),
+    }
 
 
 def page(record: dict[str, Any], stages: list[Stage]) -> str:
     """The human-readable page saved with the record."""
     tests = "\n".join(f"- {line}" for line in stage_lines(stages, simulated=False))
     left = "".join(f"- not run: {name}: {why}\n" for name, why in record["not_run"].items())
-    tables = f"{risk_table(record)}\n\n{table(record['rows'])}"
+    tables = f"{risk_table(risks(record))}\n\n{table(record['rows'])}"
     return f"{heading(record)}\n\n{tests}\n{left}\n{tables}\n"

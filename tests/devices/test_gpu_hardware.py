@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from benchmarks import pages
+from benchmarks import page
+from benchmarks.environment import records
 from benchmarks.gpu import __main__ as script
 from benchmarks.gpu import report, stages
 from benchmarks.gpu.stages import FAILED, NOT_RUN, PASSED, Stage
-from benchmarks.pages import devices
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -35,7 +35,7 @@ def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
 
 
 def recorded() -> set[str]:
-    return {path.name for path in (ROOT / "benchmarks" / "results").iterdir()}
+    return {path.name for path in script.RESULTS.glob("*")}
 
 
 def test_without_a_device_no_stage_runs(tmp_path: Path) -> None:
@@ -147,22 +147,27 @@ def test_stages_not_run_are_printed_and_recorded(
         "everything that was run passed; not run: cudf, figures of cupy, D2"
     )
     assert "0 of 1 targets were met; missed: D6 32 8192" in output and "**missed**" in output
-    kept, page = sorted(tmp_path.iterdir())
-    assert kept.name == f"{record['date']}-made-up.json" and page.name.endswith("-made-up.md")
+    kept, report_page, summary = sorted(tmp_path.iterdir())
+    assert kept.name == f"{record['date']}-made-up.json"
+    assert report_page.name.endswith("-made-up.md") and summary.name.endswith("-made-up.toml")
     again = json.loads(kept.read_text(encoding="utf-8"))
     assert again["rows"] == [ROW] and again["tests"]["cudf"]["status"] == NOT_RUN
-    assert "**missed**" in page.read_text(encoding="utf-8")
-    assert "cupy: why not" in page.read_text(encoding="utf-8")
+    assert "**missed**" in report_page.read_text(encoding="utf-8")
+    assert "cupy: why not" in report_page.read_text(encoding="utf-8")
+    git = ["git", "hash-object", kept]
+    hashed = subprocess.run(git, check=True, capture_output=True, text=True).stdout.strip()
+    assert records.read(summary)["raw"] == hashed
 
 
-def test_docs_show_a_device_record_if_one_exists(tmp_path: Path) -> None:
+def test_docs_show_the_summary_of_a_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, record, _ = invented_run(tmp_path)
-    found = [one for one in pages.load() if "gpu" not in one]
-    assert devices.section(found).markdown == ""
     record["gpu"]["memory_bytes"] = 80 << 30
-    text = devices.section([*found, record]).markdown
-    assert "on no device (80 GiB), driver 0" in text and "**missed**" in text
-    assert text in pages.page(pages.sections([*found, record]))
+    record["tests"]["refarray 0.1.0"]["risks"] = [("a risk", "nothing", "something")]
+    records.write(tmp_path / "gpu-none.toml", report.summary(record, "f" * 40))
+    monkeypatch.setattr(page, "SUMMARIES", tmp_path)
+    text = page.devices()
+    assert "On no device (80 GiB), driver 0" in text and "**missed**" in text
+    assert report.table(record["rows"]) in text and "| a risk | nothing | something |" in text
 
 
 def test_a_failure_is_printed_and_sets_the_exit_status(

@@ -29,7 +29,7 @@ NO_WHEEL = ("apache-tvm-ffi", "pyyaml")
 WITHOUT = ("torch", "jax", "tvm_ffi", "pyarrow", "mpi4py", "array_api_strict", "nanobind")
 NOT_HERE = (
     *OF_THE_REPOSITORY,
-    *("test_bench_check.py", "test_bench_docs.py", "test_gates.py"),  # tests of tools
+    *("test_bench_check.py", "test_benchmarks.py", "test_gates.py"),  # tests of tools
     "test_convert.py",  # needs ml_dtypes 0.6, which has no free-threaded wheel
     "test_oom.py",  # free-threaded CPython 3.13 fails by itself when allocations fail
 )
@@ -88,7 +88,7 @@ def main(arguments: list[str]) -> None:
     print_loaded(folder, with_environment, python)
     run([python, "-W", "error", "-c", PROBE], with_environment)
     if arguments[:1] == ["--bench"]:  # `make bench-threads`: no gate, but the same build
-        return run([python, "-m", "benchmarks.threads", *arguments[1:]], with_environment)
+        return run([python, "-m", "benchmarks", "threads", *arguments[1:]], with_environment)
     # Enabling the GIL again is a RuntimeWarning, and warnings are errors.
     pytest = [python, "-W", "error", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     if arguments:

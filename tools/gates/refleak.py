@@ -30,7 +30,7 @@ ELSEWHERE = (
         "test_mutants.py",
     ),
     *("test_abi.py", "test_adapters.py", "test_browser.py", "test_driver_traps.py"),
-    *("test_bench_check.py", "test_bench_docs.py", "test_gates.py", "test_gpu_kernels.py"),
+    *("test_bench_check.py", "test_benchmarks.py", "test_gates.py", "test_gpu_kernels.py"),
     *("test_fork_server.py", "test_hang_detector.py", "test_kit_errors.py"),
     *(
         "test_findings.py",
