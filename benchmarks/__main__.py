@@ -75,7 +75,8 @@ def timed(
             if case.given is not None:
                 print(f"{case.id:<24}{case.title:<40.39}skipped: {why}", file=sys.stderr)
             continue
-        yield case, interleaved(statements, seconds if case.shown else 0.0)
+        timers = {name: statement.timer() for name, statement in statements.items()}
+        yield case, interleaved(timers, seconds if case.shown else 0.0)
 
 
 def measure(

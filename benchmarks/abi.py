@@ -37,7 +37,7 @@ def timed(build: builds.Build) -> dict[str, float]:
         command, env=build.environment(), capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
-        raise builds.Unbuilt(f"{build.abi} could not be timed:\n{done.stderr[-4000:]}")
+        sys.exit(f"{build.abi} could not be timed:\n{done.stderr[-4000:]}")
     return {
         id_: float(figure)
         for id_, _, figure in (line.rpartition(" ") for line in done.stdout.splitlines())

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -15,6 +14,9 @@ from .environment import DISTRIBUTIONS
 from .producers import HEADERS
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "tools" / "gates"))
+from common import dlpack_include, eigen_include, quiet, tool  # noqa: E402
+
 WORK = ROOT / "build" / "bench-check"
 ABI3_FLOOR = "3.12"
 # Environment variables that could change the flags of CMakeLists.txt.
@@ -30,10 +32,6 @@ import json, sys
 from refarray import _native
 print(json.dumps([_native.__file__, _native._build_info()["abi"]]))
 """
-
-
-class Unbuilt(Exception):
-    """The reason why a build is impossible here."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ class Build:
             "PYTHONDONTWRITEBYTECODE": "1",
             "OPENBLAS_NUM_THREADS": "1",
             "OMP_NUM_THREADS": "1",
-            HEADERS: dlpack_folder(),
+            HEADERS: dlpack_include(),
         }
 
 
@@ -63,33 +61,17 @@ def build(abi: str, partners: tuple[str, ...] = ()) -> Build:
     version = f"3.{abi.rpartition('cp3')[2]}"
     python = interpreter(version, partners)
     folder = WORK / abi
-    headers = [f"-DDLPACK_INCLUDE_DIR={dlpack_folder()}", f"-DEIGEN_INCLUDE_DIR={eigen_folder()}"]
+    headers = [f"-DDLPACK_INCLUDE_DIR={dlpack_include()}", f"-DEIGEN_INCLUDE_DIR={eigen_include()}"]
     options = [f"-DPython_EXECUTABLE={python}", *headers, *FLAGS]
     if abi.startswith("abi3"):
         options.append(f"-DSKBUILD_SABI_VERSION={version}")
-    tools = Path(sys.executable).parent
     environment = {key: value for key, value in os.environ.items() if key not in FOREIGN_FLAGS}
-    ninja = f"-DCMAKE_MAKE_PROGRAM={tools / 'ninja'}"
-    cmake = [str(tools / "cmake"), "-G", "Ninja", ninja]
-    run([*cmake, "-S", str(ROOT), "-B", str(folder), *options], environment)
-    run([str(tools / "cmake"), "--build", str(folder), "--target", "_native"], environment)
+    cmake = [tool("cmake"), "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}"]
+    quiet([*cmake, "-S", ROOT, "-B", folder, *options], environment)
+    quiet([tool("cmake"), "--build", folder, "--target", "_native"], environment)
     made = Build(abi, python, folder / "python")
     verify(made)
     return made
-
-
-def run(command: list[str], environment: dict[str, str]) -> None:
-    """Runs a command; prints its output only if it fails."""
-    done = subprocess.run(
-        command,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        raise Unbuilt(f"{' '.join(command[:2])} … failed:\n{done.stdout}")
 
 
 def verify(made: Build) -> None:
@@ -99,21 +81,10 @@ def verify(made: Build) -> None:
         command, env=made.environment(), capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
-        raise Unbuilt(f"{made.abi} cannot be imported:\n{done.stderr}")
+        sys.exit(f"{made.abi} cannot be imported:\n{done.stderr}")
     print(f"{made.abi}: {done.stdout.strip()}", flush=True)
     if str(made.folder) not in done.stdout or f'"{made.abi}"' not in done.stdout:
-        raise Unbuilt(f"{made.abi} is not what {made.python} loaded: {done.stdout.strip()}")
-
-
-def dlpack_folder() -> str:
-    """Returns the include folder of the build requirement's dlpack.h."""
-    command = [str(Path(sys.executable).parent / "tvm-ffi-config"), "--dlpack-includedir"]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
-
-
-def eigen_folder() -> str:
-    """Returns the include folder of the build requirement's Eigen."""
-    return f"{sysconfig.get_path('purelib')}/cmeel.prefix/include/eigen3"
+        sys.exit(f"{made.abi} is not what {made.python} loaded: {done.stdout.strip()}")
 
 
 def interpreter(version: str, partners: tuple[str, ...]) -> Path:
@@ -124,7 +95,7 @@ def interpreter(version: str, partners: tuple[str, ...]) -> Path:
     folder = WORK / "environments" / version
     python = folder / "bin" / "python"
     if not python.exists():
-        subprocess.run([str(find_interpreter(version)), "-m", "venv", str(folder)], check=True)
+        subprocess.run([find_interpreter(version), "-m", "venv", folder], check=True)
     # A local version label ("+cpu") cannot be requested from an index.
     wanted = [
         f"{DISTRIBUTIONS[name]}=={metadata.version(DISTRIBUTIONS[name]).partition('+')[0]}"
@@ -145,4 +116,4 @@ def find_interpreter(version: str) -> Path:
         probe = [str(place), "-c", "import venv, ensurepip"]
         if subprocess.run(probe, capture_output=True, check=False).returncode == 0:
             return place
-    raise Unbuilt(f"there is no CPython {version} on PATH or among pyenv's, which this build needs")
+    sys.exit(f"there is no CPython {version} on PATH or among pyenv's, which this build needs")

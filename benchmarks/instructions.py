@@ -47,10 +47,6 @@ COST = re.compile(r"^(?:[+-]?\d+|\*) (\d+)$")
 COUNTED_OBJECTS = re.compile(r"/refarray/_native[^/]*\.so$|/libpython3[^/]*$|/python3[.\d]*$")
 
 
-class Uncounted(Exception):
-    """The reason why counting failed."""
-
-
 def statements(environment: Environment) -> dict[str, Statement]:
     """The unit and our statement of every case of COUNTED that can run here, by id."""
     setup = exchange.Setup(environment)
@@ -111,7 +107,7 @@ def count(build: Build, partners: tuple[str, ...]) -> tuple[dict[str, str], dict
     """Returns facts and instructions per call and case, of `build` under callgrind."""
     valgrind = shutil.which("valgrind")
     if valgrind is None:
-        raise Uncounted("valgrind is not installed")
+        sys.exit("valgrind is not installed")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         library = compile_requests(folder)
@@ -153,7 +149,7 @@ def count_in_process(
             check=False,
         )
         if done.returncode != 0:
-            raise Uncounted(f"{build.abi} under callgrind failed:\n{done.stderr[-4000:]}")
+            sys.exit(f"{build.abi} under callgrind failed:\n{done.stderr[-4000:]}")
         known = json.loads(done.stdout.splitlines()[-1])
         totals = read_totals(folder)
     return known, {
@@ -170,10 +166,9 @@ def compile_requests(folder: Path) -> Path:
     library = folder / "callgrind.so"
     command = [compiler, "-O2", "-shared", "-fPIC", str(HERE / "callgrind.cpp"), "-o", str(library)]
     try:
-        subprocess.run(command, check=True, capture_output=True, text=True)
+        subprocess.run(command, check=True)
     except (OSError, subprocess.CalledProcessError) as error:
-        details = getattr(error, "stderr", "")
-        raise Uncounted(f"benchmarks/callgrind.cpp does not compile: {error}\n{details}") from error
+        sys.exit(f"benchmarks/callgrind.cpp does not compile: {error}")
     return library
 
 
@@ -186,7 +181,7 @@ def read_totals(folder: Path) -> dict[tuple[str, int, int], int]:
         if label:
             totals[label[1], int(label[2]), int(label[3])] = sum_ours(text)
     if not totals:
-        raise Uncounted("callgrind wrote no counts")
+        sys.exit("callgrind wrote no counts")
     return totals
 
 

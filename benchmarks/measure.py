@@ -15,7 +15,7 @@ import timeit
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 OURS, UNIT = "refarray", "no-op"
 CHUNK_NS = 35_000  # one turn of a contender
@@ -34,24 +34,27 @@ class Statement:
         return timeit.Timer(self.code, setup or "pass", clock, {"given": self.names})
 
 
-def calibrated(timer: timeit.Timer) -> int:
-    """The number of executions that last about CHUNK_NS."""
+class Timer(Protocol):
+    """timeit.Timer, or what times work on a device."""
+
+    def timeit(self, number: int) -> float:
+        """Nanoseconds of so many executions."""
+
+
+def calibrated(timer: Timer, chunk_ns: float) -> int:
+    """The number of executions that last about `chunk_ns`."""
     count = 1
-    while (passed := timer.timeit(count)) < CHUNK_NS / 4:
+    while (passed := timer.timeit(count)) < chunk_ns / 4:
         count *= 2
-    return max(1, round(count * CHUNK_NS / passed))
+    return max(1, round(count * chunk_ns / passed))
 
 
 def interleaved(
-    found: Mapping[str, Statement],
-    seconds: float,
-    least: int = 7,
-    clock: Callable[[], int] = time.thread_time_ns,
+    timers: Mapping[str, Timer], seconds: float, least: int = 7, chunk_ns: float = CHUNK_NS
 ) -> dict[str, list[float]]:
     """Nanoseconds per execution of each contender, loop included. They take turns, in rotating
     order, for a time and at least `least` rounds."""
-    timers = {name: statement.timer(clock) for name, statement in found.items()}
-    counts = {name: calibrated(timer) for name, timer in timers.items()}
+    counts = {name: calibrated(timer, chunk_ns) for name, timer in timers.items()}
     times: dict[str, list[float]] = {name: [] for name in timers}
     names = list(timers)
     start = time.perf_counter()

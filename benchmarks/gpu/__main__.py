@@ -166,10 +166,8 @@ def conclude(options: argparse.Namespace, record: dict[str, Any], found: list[St
         path = options.out / f"{record['date']}-{record['id']}.json"
         raw = json.dumps(record, indent=1).encode()
         path.write_bytes(raw)
-        path.with_suffix(".md").write_text(report.page(record, found), encoding="utf-8")
         records.write(path.with_suffix(".toml"), report.summary(record, records.blob(raw)))
-        names = ", ".join(path.with_suffix(end).name for end in (".json", ".md", ".toml"))
-        print(f"recorded in {names}")
+        print(f"recorded in {path.name} and {path.with_suffix('.toml').name}")
     print(report.closing(record, status))
     return status
 

@@ -4,11 +4,14 @@ bytes."""
 from __future__ import annotations
 
 import ctypes
+import statistics
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .clocks import DeviceClock, Enqueue, HostClock, interleaved
+from benchmarks.measure import interleaved
+
+from .clocks import LEAST_NS, DeviceTimer, Enqueue, HostTimer
 from .session import DEVICE, DRIVER, OURS, NotMeasured, Row, Session
 
 GIB, MIB = 1 << 30, 1 << 20
@@ -190,20 +193,22 @@ def row(session: Session, case: Case) -> Row:
             for enqueue in contenders.values():
                 enqueue(0)
         return found
-    clock = (HostClock if case.is_pageable else DeviceClock)(session.driver, session.stream.handle)
+    timer = HostTimer if case.is_pageable else DeviceTimer
+    stream = session.stream.handle
+    timers = {name: timer(session.driver, stream, each) for name, each in contenders.items()}
     with session.ra.use_stream(session.stream):
-        timed = interleaved(clock, contenders, session.seconds)
-    ratios = {name: timed.ratio(name, DRIVER) for name in timed.rounds if name != DRIVER}
-    ours = ratios[OURS]["median"]
+        for each in timers.values():
+            each.timeit(1)  # a first run compiles and allocates
+        times = interleaved(timers, session.seconds, chunk_ns=LEAST_NS)
+    ns = {name: round(statistics.median(of), 1) for name, of in times.items()}
+    ratios = {name: round(ns[DRIVER] / own, 4) for name, own in ns.items() if name != DRIVER}
+    ours = ratios[OURS]
     moved = 1 if case.source != case.to else 2  # on one device each byte is read and written
     return {
         **found,
         "nbytes": buffers.nbytes,
-        "ns": {name: timed.summary(name) for name in timed.rounds},
-        "gb_per_s": {
-            name: round(moved * buffers.nbytes / timed.summary(name)["median"], 1)
-            for name in timed.rounds
-        },
+        "ns": ns,
+        "gb_per_s": {name: round(moved * buffers.nbytes / own, 1) for name, own in ns.items()},
         "ratios": ratios,
         "ours": ours,
         "target": None if case.target is None else f">= {case.target:g}",

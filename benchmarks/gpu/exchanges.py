@@ -71,12 +71,13 @@ def same_stream(session: Session) -> Iterator[Row]:
             continue
         peers, refused = peer_exports(session, handle)
         found = {OURS: export, "cpu": cpu, UNIT: unit, **peers}
-        times = interleaved(found, 1.0, 400, time.perf_counter_ns)
-        ns = {name: statistics.median(of) for name, of in times.items()}
+        timers = {each: of.timer(time.perf_counter_ns) for each, of in found.items()}
+        times = interleaved(timers, 1.0, 400)
+        ns = {each: round(statistics.median(of), 2) for each, of in times.items()}
         figure = (ns[OURS] - ns["cpu"]) / ns[UNIT]
         yield {
             **row,
-            "ns": {name: {"median": round(median, 2)} for name, median in ns.items()},
+            "ns": ns,
             "refused": refused,
             "ours": round(figure, 2),
             "target": f"<= {LIMIT_UNITS:g}",
@@ -129,7 +130,7 @@ def other_stream(session: Session, loops: ctypes.CDLL) -> Row:
     limit = 1.5 * loop + 100
     return {
         **row,
-        "ns": {OURS: {"median": round(own, 1)}, "record + wait in C++": {"median": round(loop, 1)}},
+        "ns": {OURS: round(own, 1), "record + wait in C++": round(loop, 1)},
         "ours": round(own, 1),
         "target": f"<= {limit:.0f} (1.5 x (record + wait) + 100)",
         "met": own <= limit,
@@ -174,7 +175,7 @@ def allocation(session: Session, loops: ctypes.CDLL) -> Row:
     in_cpp = "allocate + free in C++"
     return {
         **row,
-        "ns": {OURS: {"median": round(own, 1)}, in_cpp: {"median": round(loop, 1)}},
+        "ns": {OURS: round(own, 1), in_cpp: round(loop, 1)},
         "ours": round(own, 1),
         "target": f"<= {LIMIT_POOL_NS:g}",
         "met": own <= LIMIT_POOL_NS,

@@ -49,10 +49,10 @@ def table(rows: list[dict[str, Any]]) -> str:
             continue
         verdict = {True: "met", False: "**missed**", None: ""}[row.get("met")]
         target = row.get("target") or ""
-        others = [f"{name} {value['median']:g}" for name, value in row.get("ratios", {}).items()
+        others = [f"{name} {value:g}" for name, value in row.get("ratios", {}).items()
                   if name != "refarray"]  # fmt: skip
         if not others:
-            others = [f"{name} {value['median']:g} ns" for name, value in row["ns"].items()]
+            others = [f"{name} {value:g} ns" for name, value in row["ns"].items()]
         rates = row.get("gb_per_s", {})
         others += [f"{rates[name]:g} GB/s: {name}" for name in ("refarray", "driver") if rates]
         others += [f"{name}: {why}" for name, why in row.get("refused", {}).items()]
@@ -110,14 +110,14 @@ def risk_table(found: list[list[str]]) -> str:
 def summary(record: dict[str, Any], raw: str) -> dict[str, Any]:
     """What the manual shows of a run, in the form of the other benchmarks' summaries."""
     machine, build, gpu = record["machine"], record["build"], record["gpu"]
-    medians = ("ns", "ratios")
-    rows = []
-    for row in record["rows"]:
-        kept = {name: row[name] for name in row if name not in (*medians, "kind", "interval")}
-        for name in medians:
-            if of := {who: {"median": each["median"]} for who, each in row.get(name, {}).items()}:
-                kept[name] = of
-        rows.append({name: value for name, value in kept.items() if value not in (None, {})})
+    rows = [
+        {
+            key: row[key]
+            for key in row
+            if key not in ("kind", "nbytes") and row[key] not in (None, {})
+        }
+        for row in record["rows"]
+    ]
     return {
         "group": "gpu",
         "commit": record["id"],
@@ -138,11 +138,3 @@ def summary(record: dict[str, Any], raw: str) -> dict[str, Any]:
         "rows": rows,
         "risks": risks(record),
     }
-
-
-def page(record: dict[str, Any], stages: list[Stage]) -> str:
-    """The human-readable page saved with the record."""
-    tests = "\n".join(f"- {line}" for line in stage_lines(stages, simulated=False))
-    left = "".join(f"- not run: {name}: {why}\n" for name, why in record["not_run"].items())
-    tables = f"{risk_table(risks(record))}\n\n{table(record['rows'])}"
-    return f"{heading(record)}\n\n{tests}\n{left}\n{tables}\n"

@@ -110,8 +110,8 @@ def test_the_four_exit_statuses() -> None:
 
 ROW: dict[str, Any] = {
     "id": "D6 32 8192", "kind": "gpu", "title": ".T float32 8192", "unit": "of the driver's copy",
-    "ns": {"refarray": {"median": 200.0}, "driver": {"median": 100.0}},
-    "ratios": {"refarray": {"median": 0.5}, "torch": {"median": 0.25}},
+    "ns": {"refarray": 200.0, "driver": 100.0},
+    "ratios": {"refarray": 0.5, "torch": 0.25},
     "gb_per_s": {"refarray": 1.0, "driver": 2.0}, "refused": {"cupy": "why not"},
     "ours": 0.5, "target": ">= 0.93", "met": False,
 }  # fmt: skip
@@ -147,13 +147,12 @@ def test_stages_not_run_are_printed_and_recorded(
         "everything that was run passed; not run: cudf, figures of cupy, D2"
     )
     assert "0 of 1 targets were met; missed: D6 32 8192" in output and "**missed**" in output
-    kept, report_page, summary = sorted(tmp_path.iterdir())
+    kept, summary = sorted(tmp_path.iterdir())
     assert kept.name == f"{record['date']}-made-up.json"
-    assert report_page.name.endswith("-made-up.md") and summary.name.endswith("-made-up.toml")
+    assert summary.name == f"{record['date']}-made-up.toml"
     again = json.loads(kept.read_text(encoding="utf-8"))
     assert again["rows"] == [ROW] and again["tests"]["cudf"]["status"] == NOT_RUN
-    assert "**missed**" in report_page.read_text(encoding="utf-8")
-    assert "cupy: why not" in report_page.read_text(encoding="utf-8")
+    assert "cupy: why not" in output
     git = ["git", "hash-object", kept]
     hashed = subprocess.run(git, check=True, capture_output=True, text=True).stdout.strip()
     assert records.read(summary)["raw"] == hashed

@@ -22,9 +22,9 @@ for wanted in ("D5", "D6 32 65", "D7 0231", "D7 ::-1", "D8 cuda_host cuda:0", "D
     session.simulated = False
     copies.TURN_BYTES = 1 << 16
     row = copies.row(session, case)
-    assert row["ours"] > 0 and row["ns"]["driver"]["median"] > 0, row
+    assert row["ours"] > 0 and row["ns"]["driver"] > 0, row
     assert row["met"] in ((None,) if case.target is None else (True, False))
-    assert row["ns"][OURS]["rounds"] >= 7
+    assert row["ns"][OURS] > 0
     rows.append(row)
 exchanges.ROUNDS, exchanges.WARM, exchanges.PENDING = 4, 1, 8
 exchanges.POOL_ROUNDS, exchanges.POOL_COUNT = 2, 8

@@ -15,7 +15,7 @@ from benchmarks.measure import OURS, Absent, Case, Statement, Target
 
 def test_contenders_take_turns_for_the_least_number_of_rounds() -> None:
     order: list[str] = []
-    found = {name: Statement("f(n)", {"f": order.append, "n": name}) for name in ("a", "b", "c")}
+    found = {n: Statement("f(n)", {"f": order.append, "n": n}).timer() for n in ("a", "b", "c")}
     times = measure.interleaved(found, 0.0, 3)
     assert [len(values) for values in times.values()] == [3, 3, 3]
     turns = [name for n, name in enumerate(order) if n == 0 or name != order[n - 1]]
@@ -24,7 +24,7 @@ def test_contenders_take_turns_for_the_least_number_of_rounds() -> None:
 
 def test_a_slow_contender_is_timed_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measure, "SLOW_NS", 0)
-    times = measure.interleaved({"slow": Statement("pass", {})}, 0.0, 7)
+    times = measure.interleaved({"slow": Statement("pass", {}).timer()}, 0.0, 7)
     assert len(times["slow"]) == 2 and min(times["slow"]) > 0
 
 
