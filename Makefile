@@ -234,7 +234,7 @@ gate-gpu-kernels: ## compile the device kernels with clang 19 into src/runtime/k
 
 # The official suite of the array API standard is no package: its folder must be given.
 .PHONY: array-api-tests
-array-api-tests: $(VENV)/build # the official suite: SUITE=folder; VERSION=2024.12: of an earlier version; STRICT=1: on the strict namespace; UPDATE=1 rewrites tests/array_api/passing_ids.txt
+array-api-tests: $(VENV)/build # the official suite: SUITE=folder; VERSION=2024.12: of an earlier version; STRICT=1: on the strict namespace; UPDATE=1 rewrites tests/array_api/official_suite.toml
 	$(BIN)/python tools/gates/array_api_tests.py $(if $(UPDATE),--write) $(if $(VERSION),--version $(VERSION)) $(if $(STRICT),--strict) $(if $(PACKAGE),--package $(PACKAGE)) "$(SUITE)"
 
 .PHONY: test-consumers

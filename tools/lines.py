@@ -40,7 +40,6 @@ KINDS = {
     "docs/gates/*": RECORDED,
     "docs/records/*": RECORDED,
     "docs/*.json": RECORDED,
-    "tests/array_api/passing_ids.txt": RECORDED,
     "tests/gates/same_bits.json": RECORDED,
 }
 

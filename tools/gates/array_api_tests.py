@@ -2,8 +2,8 @@
 """Runs the official suite of the array API standard on refarray: `array_api_tests.py FOLDER`.
 
 FOLDER is a checkout of array-api-tests outside this repository; its folder array-api holds a
-checkout of the standard. The suite runs in an environment of its own without NumPy. Every id in
-tests/array_api/passing_ids.txt must pass; --write replaces that list by the ids that pass now.
+checkout of the standard. The suite runs in an environment of its own without NumPy. Every id must
+pass but those in tests/array_api/official_suite.toml, and as many as it says; --write renews it.
 --version takes another version of the standard, of which no id may fail; the suite then runs on
 that namespace. --strict takes the strict namespace of the version. --package FOLDER takes a
 package that is already built; arguments after -- go to pytest, which then runs only what they name.
@@ -22,6 +22,9 @@ from typing import Any
 
 from common import ROOT, build, environment, print_loaded, quiet, say
 
+sys.path.append(str(ROOT / "tools"))
+import records
+
 VERSION = "2025.12"
 VERSIONS = ("2022.12", "2023.12", "2024.12", VERSION)
 #: They call __array_namespace_info__(), which came with 2023.12, at 2022.12 too.
@@ -31,7 +34,7 @@ ASK_FOR_LATER = (
     "array_api_tests/test_fft.py::test_fftfreq",
     "array_api_tests/test_fft.py::test_rfftfreq",
 )
-RATCHET = ROOT / "tests" / "array_api" / "passing_ids.txt"
+RATCHET = ROOT / "tests" / "array_api" / "official_suite.toml"
 WORK = ROOT / "build" / "array-api-tests"
 PYTHON = WORK / "env" / "bin" / "python"
 REQUIRES = ("pytest>=8", "hypothesis>=6.151", "ndindex>=1.8", "pytest-json-report")
@@ -107,29 +110,24 @@ def outcomes(report: dict[str, Any]) -> dict[str, str]:
     return {**broken, **collected}
 
 
-def read_ratchet() -> list[str]:
-    if not RATCHET.exists():
-        return []
-    lines = RATCHET.read_text(encoding="utf-8").splitlines()
-    return [line for line in lines if line and not line.startswith("#")]
+def write_ratchet(results: dict[str, str]) -> None:
+    left = sorted(name for name, outcome in results.items() if outcome != "passed")
+    passed = len(results) - len(left)
+    records.write(RATCHET, {"version": VERSION, "passed": passed, "not_passing": left})
+    say(f"{passed} ids pass, {len(left)} do not: {RATCHET.relative_to(ROOT)}")
 
 
-def write_ratchet(passing: list[str]) -> None:
-    head = f"# Ids of array-api-tests that pass with {VERSION}; `make array-api-tests` fails if one"
-    text = "\n".join([f"{head} does not.", *sorted(passing)])
-    RATCHET.write_text(text + "\n", encoding="utf-8")
-    say(f"{len(passing)} ids written to {RATCHET.relative_to(ROOT)}")
-
-
-def judge(results: dict[str, str], must_pass: list[str], partial: bool) -> list[str]:
+def judge(results: dict[str, str], known: dict[str, Any], partial: bool) -> list[str]:
     """What breaks the ratchet; in a partial run, ids that were not collected do not."""
-    problems = []
-    for name in must_pass:
-        outcome = results.get(name)
-        if outcome is None and not partial:
-            problems.append(f"not collected, but must pass: {name}")
-        elif outcome not in (None, "passed"):
-            problems.append(f"{outcome}, but must pass: {name}")
+    left = {name: each for name, each in results.items() if each != "passed"}
+    problems = [
+        f"{outcome}, but must pass: {name}"
+        for name, outcome in left.items()
+        if name not in known["not_passing"]
+    ]
+    passed = len(results) - len(left)
+    if not partial and passed < known["passed"]:
+        problems.append(f"{passed} ids pass, {known['passed']} must: some were not collected")
     return problems
 
 
@@ -171,21 +169,18 @@ def main(arguments: list[str]) -> int:
     for name, outcome in results.items():
         if outcome != "passed":
             print(f"{outcome}: {name}")
-    passing = [name for name, outcome in results.items() if outcome == "passed"]
-    must_pass = read_ratchet()
     problems = []
     if given.version != VERSION:
         problems = judge_earlier(results, given.version)
     elif not given.write:
-        problems = judge(results, must_pass, bool(given.pytest))
+        problems = judge(results, records.read(RATCHET), bool(given.pytest))
     for problem in problems:
         print(f"FAILED: {problem}")
     counts = ", ".join(f"{count} {outcome}" for outcome, count in Counter(results.values()).items())
-    new = len(set(passing) - set(must_pass))
-    print(f"{len(results)} ids: {counts}; {len(must_pass)} must pass, {new} more do")
+    print(f"{len(results)} ids: {counts}")
     print(last)
     if given.write:
-        write_ratchet(passing)
+        write_ratchet(results)
     return 1 if problems else 0
 
 
