@@ -17,11 +17,11 @@ if(refarray_has_fortran_rules)
 endif()
 
 file(GLOB_RECURSE decomposition_sources CONFIGURE_DEPENDS
-     "${PROJECT_SOURCE_DIR}/src/core/linalg/decompositions/*.cpp")
-refarray_objects(refarray_decompositions ${decomposition_sources})
+     "${PROJECT_SOURCE_DIR}/src/compute/linalg/decompositions/*.cpp")
+refarray_objects(compute refarray_decompositions ${decomposition_sources})
 target_link_libraries(refarray_decompositions PRIVATE refarray_eigen)
 if(REFARRAY_SANITIZE)
   # Eigen's blocked LU refers to the first element of a part without columns, which it does not read.
-  set_source_files_properties("${PROJECT_SOURCE_DIR}/src/core/linalg/decompositions/lu.cpp" PROPERTIES COMPILE_OPTIONS
+  set_source_files_properties("${PROJECT_SOURCE_DIR}/src/compute/linalg/decompositions/lu.cpp" PROPERTIES COMPILE_OPTIONS
                               -fno-sanitize=null)
 endif()

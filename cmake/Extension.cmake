@@ -38,7 +38,7 @@ function(refarray_extension name folder)
 endfunction()
 
 refarray_extension(_native src/extension)
-target_link_libraries(_native PRIVATE refarray_dlpack)
+target_link_libraries(_native PRIVATE refarray_compute refarray_dlpack)
 if(REFARRAY_SANITIZE)
   # A handler for abi::__forced_unwind binds a null reference: pthread_exit throws no object.
   target_compile_options(_native PRIVATE -fno-sanitize=null)

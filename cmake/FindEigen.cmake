@@ -12,7 +12,7 @@
 #          Eigen_ORIGIN               "given", "system", "build requirement" or "download"
 #          Eigen_INCLUDE_DIR
 #
-# Versions of the next major number are refused: src/core/linalg calls functions of Eigen that are not in its manual.
+# Versions of the next major number are refused: src/compute/linalg calls functions of Eigen that are not in its manual.
 
 set(REFARRAY_EIGEN_URL
     "https://gitlab.com/libeigen/eigen/-/archive/3.4.1/eigen-3.4.1.tar.gz"

@@ -47,7 +47,7 @@ endforeach()
 
 foreach(level IN LISTS kernel_levels)
   set(kernels refarray_kernels_${level})
-  refarray_objects(${kernels} "${PROJECT_SOURCE_DIR}/src/core/kernels/level.cpp")
+  refarray_objects(core ${kernels} "${PROJECT_SOURCE_DIR}/src/core/kernels/level.cpp")
   # -Wno-psabi: vectors are passed only to inlined functions, so their calling convention does not matter.
   # -ffp-contract=off: conversions are bit-identical at every level.
   target_compile_options(${kernels} PRIVATE ${kernel_flags_${level}} -Wno-psabi -ffp-contract=off)
@@ -56,22 +56,23 @@ foreach(level IN LISTS kernel_levels)
                              REFARRAY_PRODUCTS=products_${kernel_products_${level}})
 endforeach()
 
-file(GLOB_RECURSE operation_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/core/kernels/operations/*.cpp")
+file(GLOB_RECURSE operation_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/compute/kernels/*.cpp")
+list(FILTER operation_sources EXCLUDE REGEX "/products/")
 foreach(level IN LISTS operation_levels)
   set(kernels refarray_operations_${level})
-  refarray_objects(${kernels} ${operation_sources})
+  refarray_objects(core ${kernels} ${operation_sources})
   # -ffp-contract=off: results are bit-identical at every level. -fno-math-errno, -fno-trapping-math: sqrt, floor and
   # comparisons become single instructions; nobody reads errno or the floating-point exception flags.
   target_compile_options(${kernels} PRIVATE ${operation_flags_${level}} -ffp-contract=off -fno-math-errno -fno-trapping-math)
   target_compile_definitions(${kernels} PRIVATE REFARRAY_OPERATIONS=operations_${level})
   # A Fourier transform of up to 61 elements, the largest prime of a pass, has as many pairs of vectors, twice.
-  set_source_files_properties("${PROJECT_SOURCE_DIR}/src/core/kernels/operations/transforms/fourier.cpp" PROPERTIES
+  set_source_files_properties("${PROJECT_SOURCE_DIR}/src/compute/kernels/transforms/fourier.cpp" PROPERTIES
                               COMPILE_OPTIONS -Wno-frame-larger-than)
 endforeach()
 
 foreach(level IN LISTS product_levels)
   set(kernels refarray_products_${level})
-  refarray_objects(${kernels} "${PROJECT_SOURCE_DIR}/src/core/kernels/products/products.cpp")
+  refarray_objects(core ${kernels} "${PROJECT_SOURCE_DIR}/src/compute/kernels/products/products.cpp")
   # -ffp-contract=off: only the multiply-adds that the source names are fused. REFARRAY_PLAIN is for copies.
   if(NOT level STREQUAL "plain")
     target_compile_options(${kernels} PRIVATE ${kernel_flags_${level}})

@@ -44,17 +44,17 @@ endfunction()
 # refarray_layer(name libraries...): the static library refarray_<name> of src/<name>, linked with the given libraries.
 function(refarray_layer name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${name}/*.cpp")
-  list(FILTER sources EXCLUDE REGEX "/core/kernels/(level|operations/.*)\\.cpp$")  # compiled once per instruction set: see Kernels.cmake
-  list(FILTER sources EXCLUDE REGEX "/core/linalg/decompositions/.*\\.cpp$")  # they include Eigen: see Decompositions.cmake
+  list(FILTER sources EXCLUDE REGEX "/(core/kernels/level|compute/kernels/.*)\\.cpp$")  # compiled once per instruction set: see Kernels.cmake
+  list(FILTER sources EXCLUDE REGEX "/compute/linalg/decompositions/.*\\.cpp$")  # they include Eigen: see Decompositions.cmake
   add_library(refarray_${name} STATIC ${sources})
   target_include_directories(refarray_${name} PUBLIC "${PROJECT_SOURCE_DIR}/include")
   target_link_libraries(refarray_${name} PUBLIC ${ARGN})
   refarray_compile(refarray_${name})
 endfunction()
 
-# refarray_objects(name sources...): objects of the core whose options the caller adds to. They have no link-time optimisation,
-# which could merge functions of different instruction sets.
-function(refarray_objects name)
+# refarray_objects(layer name sources...): objects of a layer whose options the caller adds to. They have no link-time
+# optimisation, which could merge functions of different instruction sets.
+function(refarray_objects layer name)
   add_library(${name} OBJECT ${ARGN})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/include")
   refarray_compile(${name})
@@ -63,7 +63,7 @@ function(refarray_objects name)
   endif()
   set_target_properties(${name} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
   if(NOT compiled_objects)
-    target_sources(refarray_core PRIVATE $<TARGET_OBJECTS:${name}>)
+    target_sources(refarray_${layer} PRIVATE $<TARGET_OBJECTS:${name}>)
     return()
   endif()
   set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
@@ -73,5 +73,5 @@ function(refarray_objects name)
   if(NOT found EQUAL wanted)
     message(FATAL_ERROR "REFARRAY_OBJECTS: ${compiled_objects} has ${found} objects of ${name} instead of ${wanted}; build it first")
   endif()
-  target_sources(refarray_core PRIVATE ${objects})
+  target_sources(refarray_${layer} PRIVATE ${objects})
 endfunction()

@@ -206,10 +206,10 @@ def dlpack_header_only_in_dlpack(tree: list[Source]) -> Iterator[tuple[Source, i
 @rule
 def eigen_only_in_linalg(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
     for source in tree:
-        if source.is_cpp and not source.path.startswith("src/core/linalg/"):
+        if source.is_cpp and not source.path.startswith("src/compute/linalg/"):
             for line, name in source.includes():
                 if name.startswith(("Eigen/", "unsupported/Eigen/")):
-                    yield source, line, f"{name} belongs in src/core/linalg"
+                    yield source, line, f"{name} belongs in src/compute/linalg"
 
 
 @rule

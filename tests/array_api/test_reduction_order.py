@@ -1,6 +1,6 @@
 """The fixed order of reductions: the same bits for every layout, instruction set and thread count.
 
-The oracle combines elements as src/core/kernels/operations/reducing/reductions.hpp says, in Python
+The oracle combines elements as src/compute/kernels/reducing/reductions.hpp says, in Python
 floats; a float32 result of two float32 operands is the float64 result, rounded once more.
 """
 

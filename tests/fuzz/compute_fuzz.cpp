@@ -3,12 +3,12 @@
 #include <bit>
 
 #include "../cpp/operands.hpp"
+#include "compute/ops/elementwise.hpp"
+#include "compute/ops/elementwise_rows.hpp"
+#include "compute/ops/reductions/reduce.hpp"
+#include "compute/ops/reductions/scan.hpp"
 #include "core/copy/copy.hpp"
 #include "core/kernels/table.hpp"
-#include "core/ops/elementwise.hpp"
-#include "core/ops/elementwise_rows.hpp"
-#include "core/ops/reductions/reduce.hpp"
-#include "core/ops/reductions/scan.hpp"
 #include "input.hpp"
 #include "naive_reductions.hpp"
 #include "placement.hpp"

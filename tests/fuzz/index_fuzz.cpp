@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "../cpp/operands.hpp"
+#include "compute/indexing/gather.hpp"
+#include "compute/indexing/mask.hpp"
+#include "compute/sorting/sets.hpp"
+#include "compute/sorting/sort.hpp"
 #include "core/copy/copy.hpp"
 #include "core/error.hpp"
-#include "core/indexing/gather.hpp"
-#include "core/indexing/mask.hpp"
-#include "core/ops/promotion.hpp"
-#include "core/sorting/sets.hpp"
-#include "core/sorting/sort.hpp"
+#include "core/promotion.hpp"
 #include "input.hpp"
 #include "placement.hpp"
 

@@ -1,10 +1,10 @@
 // Fuzz target of products of matrices and vectors: compares them with plain loops.
 #include <cstring>
 
-#include "../cpp/computing/naive_products.hpp"
+#include "../cpp/compute/naive_products.hpp"
+#include "compute/linalg/matmul.hpp"
+#include "compute/linalg/vecdot.hpp"
 #include "core/kernels/table.hpp"
-#include "core/linalg/matmul.hpp"
-#include "core/linalg/vecdot.hpp"
 #include "input.hpp"
 #include "placement.hpp"
 

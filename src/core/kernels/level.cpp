@@ -1,9 +1,9 @@
 // The kernel table of one instruction set. Compiled once per instruction set, each time under
 // another name (cmake/Kernels.cmake).
+#include "compute/kernels/operations.hpp"
+#include "compute/kernels/products/products.hpp"
 #include "core/kernels/cast.hpp"
 #include "core/kernels/interleave.hpp"
-#include "core/kernels/operations/operations.hpp"
-#include "core/kernels/products/products.hpp"
 #include "core/kernels/rows.hpp"
 #include "core/kernels/strided.hpp"
 #include "core/kernels/table.hpp"

@@ -1,7 +1,7 @@
 // The rows of the functions that return views with other axes, and of reshape().
 #pragma once
 
-#include "extension/namespace/function_row.hpp"
+#include "extension/capi/function_row.hpp"
 
 namespace refarray::extension {
 

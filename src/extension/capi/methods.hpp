@@ -22,31 +22,32 @@ extern PyMethodDef kStreamFunctions[];         // devices/stream_type.cpp: priva
 extern PyMethodDef kDeviceFunctions[];         // devices/devices.cpp: private
 extern PyMethodDef kInspectFunctions[];        // module/inspect.cpp: private
 extern PyMethodDef kPickleFunctions[];         // array/pickle.cpp: private
-extern PyMethodDef kSelectionFunctions[];      // namespace/selection.cpp: where, clip
-extern PyMethodDef kSortingFunctions[];        // namespace/sorting.cpp: sort, argsort, searchsorted
-extern PyMethodDef kLinearAlgebraFunctions[];  // linalg/products.cpp: matmul, tensordot …
-extern PyMethodDef kSetFunctions[];            // namespace/sets.cpp: isin, unique_all …
-extern PyMethodDef kTakingFunctions[];         // indexing/taking.cpp: take, nonzero …
-extern PyMethodDef kJoiningFunctions[];        // manipulation/joining.cpp: concat, stack, unstack
-extern PyMethodDef kRepeatingFunctions[];      // manipulation/repeating.cpp: repeat, roll, tile
-extern PyMethodDef kBroadcastingFunctions[];   // manipulation/broadcasting.cpp: meshgrid …
-extern PyMethodDef kMatrixFunctions[];         // creation/matrices.cpp: eye, tril, triu
-extern PyMethodDef kLinspaceFunctions[];       // creation/linspace.cpp
-extern PyMethodDef kDtypeFunctions[];          // namespace/dtype_functions.cpp
-extern PyMethodDef kReductionFunctions[];      // namespace/reductions.cpp
-extern PyMethodDef kScanFunctions[];           // namespace/scans.cpp
-PyMethodDef* elementwise_functions();          // namespace/elementwise_functions.cpp
-extern PyMethodDef kNamespaceFunctions[];      // modes/namespace_module.cpp: private
-extern PyMethodDef kLedgerFunctions[];         // module/ledgers.cpp: private
-extern PyMethodDef kExtensionFunctions[];      // namespace/extensions.cpp: private
-extern PyMethodDef kDecompositionFunctions[];  // linalg/decompositions.cpp: of refarray.linalg
-extern PyMethodDef kDiagonalFunctions[];       // linalg/diagonals.cpp
-extern PyMethodDef kNormFunctions[];           // linalg/norms.cpp
-extern PyMethodDef kRankFunctions[];           // linalg/ranks.cpp
-extern PyMethodDef kSystemFunctions[];         // linalg/systems.cpp
-extern PyMethodDef kVectorFunctions[];         // linalg/vectors.cpp
-extern PyMethodDef kTransformFunctions[];      // fft/transforms.cpp: of refarray.fft
-extern PyMethodDef kFrequencyFunctions[];      // fft/frequencies.cpp: of refarray.fft
+extern PyMethodDef kSelectionFunctions[];      // compute/selection.cpp: where, clip
+extern PyMethodDef kSortingFunctions[];        // compute/sorting.cpp: sort, argsort, searchsorted
+extern PyMethodDef kLinearAlgebraFunctions[];  // compute/linalg/products.cpp: matmul, tensordot …
+extern PyMethodDef kSetFunctions[];            // compute/sets.cpp: isin, unique_all …
+extern PyMethodDef kTakingFunctions[];         // compute/indexing/taking.cpp: take, nonzero …
+extern PyMethodDef kJoiningFunctions[];  // compute/manipulation/joining.cpp: concat, stack, unstack
+extern PyMethodDef kRepeatingFunctions[];  // compute/manipulation/repeating.cpp: repeat, roll, tile
+extern PyMethodDef kBroadcastingFunctions[];  // compute/manipulation/broadcasting.cpp: meshgrid …
+extern PyMethodDef kMatrixFunctions[];        // creation/matrices.cpp: eye, tril, triu
+extern PyMethodDef kLinspaceFunctions[];      // creation/linspace.cpp
+extern PyMethodDef kDtypeFunctions[];         // array/dtype_functions.cpp
+extern PyMethodDef kReductionFunctions[];     // compute/reductions.cpp
+extern PyMethodDef kScanFunctions[];          // compute/scans.cpp
+PyMethodDef* elementwise_functions();         // compute/elementwise_functions.cpp
+extern PyMethodDef kNamespaceFunctions[];     // modes/namespace_module.cpp: private
+extern PyMethodDef kLedgerFunctions[];        // module/ledgers.cpp: private
+extern PyMethodDef kExtensionFunctions[];     // compute/extensions.cpp: private
+extern PyMethodDef
+    kDecompositionFunctions[];             // compute/linalg/decompositions.cpp: of refarray.linalg
+extern PyMethodDef kDiagonalFunctions[];   // compute/linalg/diagonals.cpp
+extern PyMethodDef kNormFunctions[];       // compute/linalg/norms.cpp
+extern PyMethodDef kRankFunctions[];       // compute/linalg/ranks.cpp
+extern PyMethodDef kSystemFunctions[];     // compute/linalg/systems.cpp
+extern PyMethodDef kVectorFunctions[];     // compute/linalg/vectors.cpp
+extern PyMethodDef kTransformFunctions[];  // compute/fft/transforms.cpp: of refarray.fft
+extern PyMethodDef kFrequencyFunctions[];  // compute/fft/frequencies.cpp: of refarray.fft
 
 // Methods and getters of the array type.
 extern PyMethodDef kManipulationMethods[];  // array/manipulation.cpp
@@ -60,7 +61,7 @@ extern PyMethodDef kByteMethods[];       // array/bytes.cpp: tobytes, view, __si
 extern PyMethodDef kPickleMethods[];     // array/pickle.cpp: __reduce_ex__, __copy__, __deepcopy__
 extern PyMethodDef kExportMethods[];     // dlpack/export.cpp: __dlpack__, __dlpack_device__
 extern PyMethodDef kNumpyMethods[];      // interop/numpy.cpp: __array__, numpy
-extern PyMethodDef kNamespaceMethods[];  // namespace/dtype_functions.cpp: __array_namespace__
+extern PyMethodDef kNamespaceMethods[];  // array/dtype_functions.cpp: __array_namespace__
 extern PyGetSetDef kArrayGetters[];      // array/getters.cpp
 Ref cuda_array_interface(PyObject* self, void*);  // interop/cuda_array_interface.cpp
 Ref array_interface(PyObject* self, void*);       // interop/array_interface_export.cpp

@@ -4,7 +4,7 @@
 // none: function_row.hpp puts it in front.
 #pragma once
 
-#include "extension/namespace/function_row.hpp"
+#include "extension/capi/function_row.hpp"
 
 namespace refarray::extension {
 

@@ -2,19 +2,19 @@
 #include <algorithm>
 #include <utility>
 
+#include "compute/indexing/gather.hpp"
 #include "core/error.hpp"
-#include "core/indexing/gather.hpp"
-#include "core/indexing/triangle.hpp"
+#include "core/triangle.hpp"
 #include "extension/array/conversions.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/signals.hpp"
+#include "extension/compute/operands.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/creation/nested_sequences.hpp"
 #include "extension/creation/rows_ranges.hpp"
-#include "extension/namespace/operands.hpp"
 
 namespace refarray::extension {
 namespace {

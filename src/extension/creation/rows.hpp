@@ -1,7 +1,7 @@
 // The rows of the creation functions.
 #pragma once
 
-#include "extension/namespace/function_row.hpp"
+#include "extension/capi/function_row.hpp"
 
 namespace refarray::extension {
 

@@ -1,7 +1,7 @@
 // The rows of linspace(), eye(), tril() and triu().
 #pragma once
 
-#include "extension/namespace/function_row.hpp"
+#include "extension/capi/function_row.hpp"
 
 namespace refarray::extension {
 

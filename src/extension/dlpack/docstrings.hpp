@@ -1,7 +1,7 @@
 // Docstrings of the DLPack functions and methods. The first line is the text signature.
 #pragma once
 
-#include "extension/namespace/function_row.hpp"
+#include "extension/capi/function_row.hpp"
 
 namespace refarray::extension::doc {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/error.hpp"
-#include "core/ops/promotion.hpp"
+#include "core/promotion.hpp"
 #include "extension/array/dtype_type.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/compat.hpp"

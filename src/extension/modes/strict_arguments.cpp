@@ -11,7 +11,7 @@
 #include "extension/capi/errors.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/capi/type_lookup.hpp"
-#include "extension/namespace/elementwise.hpp"
+#include "extension/compute/elementwise.hpp"
 
 namespace refarray::extension {
 namespace {

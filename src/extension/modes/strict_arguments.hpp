@@ -5,7 +5,7 @@
 
 #include <span>
 
-#include "core/ops/elementwise_operation.hpp"
+#include "compute/ops/elementwise_operation.hpp"
 #include "extension/module/keywords.hpp"
 #include "extension/module/state.hpp"
 

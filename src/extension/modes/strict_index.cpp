@@ -5,15 +5,15 @@
 #include <cstdint>
 
 #include "core/error.hpp"
-#include "core/ops/promotion.hpp"
+#include "core/promotion.hpp"
 #include "extension/array/element.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"
+#include "extension/compute/operands.hpp"
 #include "extension/indexing/advanced_indexing.hpp"
 #include "extension/modes/namespace_module.hpp"
-#include "extension/namespace/operands.hpp"
 
 namespace refarray::extension {
 namespace {

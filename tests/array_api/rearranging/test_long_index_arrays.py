@@ -9,7 +9,7 @@ import pytest
 
 import refarray as xp
 
-PART = 8192  # offsets that are computed at once, see core/indexing/gather.cpp
+PART = 8192  # offsets that are computed at once, see compute/indexing/gather.cpp
 COUNTS = [PART - 1, PART, PART + 1, 3 * PART + 5]
 
 

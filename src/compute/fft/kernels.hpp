@@ -1,0 +1,22 @@
+// The kernels of Fourier transforms, by type.
+#pragma once
+
+#include <type_traits>
+
+#include "compute/kernels/operations.hpp"
+#include "compute/kernels/transforms/fourier.hpp"
+#include "core/kernels/table.hpp"
+
+namespace refarray::core {
+
+template <class T>
+const kernels::FourierKernels<T>& fourier_kernels() noexcept {
+  const kernels::Operations& operations = *kernels::table().operations;
+  if constexpr (std::is_same_v<T, float>) {
+    return *operations.fourier_float;
+  } else {
+    return *operations.fourier_double;
+  }
+}
+
+}  // namespace refarray::core

@@ -1,0 +1,40 @@
+// Kernels of sums, products, quotients, remainders, powers of integers, and signs.
+#include "compute/ops/functors/arithmetic.hpp"
+
+#include "compute/kernels/families.hpp"
+#include "compute/kernels/kernel_rows.hpp"
+
+namespace refarray::core::kernels {
+namespace {
+
+using enum Elementwise;
+using dtype_sets::kInteger;
+using dtype_sets::kRealValued;
+
+constexpr auto kRows = std::to_array<KernelRow>({
+    kernel_row<kAdd, functors::Add>(),
+    kernel_row<kSubtract, functors::Subtract>(),
+    kernel_row<kMultiply, functors::Multiply>(),
+    kernel_row<kDivide, functors::Divide>(),
+    kernel_row<kRemainder, functors::Remainder>(),
+    kernel_row<kFloorDivide, functors::FloorDivide>(),
+    kernel_row<kPow, functors::IntegerPower, kInteger>(),
+    kernel_row<kNegative, functors::Negative>(),
+    kernel_row<kPositive, functors::Positive>(),
+    kernel_row<kSquare, functors::Square>(),
+    kernel_row<kReciprocal, functors::Reciprocal>(),
+    kernel_row<kSqrt, functors::SquareRoot, dtype_sets::kRealFloating>(),
+    kernel_row<kAbs, functors::Absolute, kRealValued>(),
+    kernel_row<kSign, functors::Sign, kRealValued>(),
+});
+
+}  // namespace
+
+namespace REFARRAY_OPERATIONS {
+
+ElementwiseFunction arithmetic(Elementwise operation, int dtype) noexcept {
+  return find(kRows, operation, dtype);
+}
+
+}  // namespace REFARRAY_OPERATIONS
+}  // namespace refarray::core::kernels

@@ -1,0 +1,15 @@
+// The sources of elementwise kernels of one instruction set: each finds the kernels of its
+// functions.
+#pragma once
+
+#include "compute/kernels/operations.hpp"
+
+namespace refarray::core::kernels::REFARRAY_OPERATIONS {
+
+// Each returns nullptr for the functions of the others.
+ElementwiseFunction arithmetic(Elementwise operation, int dtype) noexcept;  // arithmetic.cpp
+ElementwiseFunction comparison(Elementwise operation, int dtype) noexcept;  // comparison.cpp
+ElementwiseFunction bits(Elementwise operation, int dtype) noexcept;        // bits.cpp
+ElementwiseFunction selection(Elementwise operation, int dtype) noexcept;   // selection.cpp
+
+}  // namespace refarray::core::kernels::REFARRAY_OPERATIONS

@@ -1,0 +1,66 @@
+// Tables of elementwise kernels: for each function of a source file, the kernels by dtype, made
+// from the dtypes that the function's row accepts.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <utility>
+
+#include "compute/kernels/loops.hpp"
+#include "compute/ops/elementwise_rows.hpp"
+#include "compute/ops/functors/types.hpp"
+
+namespace refarray::core::kernels {
+namespace {
+
+using functors::Boolean;
+using functors::Complex;
+
+/// In the order of kScalars.
+template <std::size_t Row>
+using ComputedType =
+    std::tuple_element_t<Row,
+                         std::tuple<Boolean, std::int8_t, std::int16_t, std::int32_t, std::int64_t,
+                                    std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t,
+                                    float, double, Complex<float>, Complex<double>>>;
+inline constexpr std::size_t kComputedTypes = 13;
+
+using KernelsByType = std::array<ElementwiseFunction, kComputedTypes>;
+
+struct KernelRow {
+  Elementwise operation;
+  KernelsByType kernels;
+};
+
+/// Functor `F` for the dtypes that the function accepts, or for those of `Only`.
+template <Elementwise Operation, class F, DtypeSet Only = row_of(Operation).accepts>
+constexpr KernelRow kernel_row() {
+  const auto kernel = []<std::size_t Row>() -> ElementwiseFunction {
+    using T = ComputedType<Row>;
+    if constexpr ((Only >> Row & 1) == 0) {
+      return nullptr;
+    } else if constexpr (row_of(Operation).inputs == 1) {
+      return &unary_kernel<F, T, decltype(F::apply(T{}))>;
+    } else {
+      return &binary_kernel<F, T, decltype(F::apply(T{}, T{}))>;
+    }
+  };
+  return [&]<std::size_t... Rows>(std::index_sequence<Rows...>) {
+    return KernelRow{Operation, {kernel.template operator()<Rows>()...}};
+  }(std::make_index_sequence<kComputedTypes>());
+}
+
+/// The kernel of a function in a table, or nullptr.
+template <std::size_t N>
+ElementwiseFunction find(const std::array<KernelRow, N>& rows, Elementwise operation,
+                         int dtype) noexcept {
+  if (dtype >= static_cast<int>(kComputedTypes)) return nullptr;
+  for (const KernelRow& row : rows)
+    if (row.operation == operation) return row.kernels[static_cast<std::size_t>(dtype)];
+  return nullptr;
+}
+
+}  // namespace
+}  // namespace refarray::core::kernels

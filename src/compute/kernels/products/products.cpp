@@ -1,0 +1,292 @@
+// Kernels of matrix products. Compiled once per instruction set (cmake/Kernels.cmake).
+#include "compute/kernels/products/products.hpp"
+
+#include <type_traits>
+#include <utility>
+
+#include "refarray/core/dtype.hpp"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace refarray::core::kernels::REFARRAY_PRODUCTS {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64;
+constexpr int kRows = 12, kComplexRows = 5, kComplexVectors = 2;
+#elif defined(__AVX2__)
+constexpr int kVectorBytes = 32;
+constexpr int kRows = 6, kComplexRows = 3, kComplexVectors = 1;
+#else
+constexpr int kVectorBytes = 16;
+constexpr int kRows = 4, kComplexRows = 2, kComplexVectors = 1;
+#endif
+
+template <class T>
+struct VectorOf {
+  typedef T type [[gnu::vector_size(kVectorBytes)]];
+};
+template <class T>
+using Vector = typename VectorOf<T>::type;
+template <class T>
+constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
+
+template <class T>
+[[gnu::always_inline]] inline T load(const std::byte* from) noexcept {
+  T value;
+  __builtin_memcpy(&value, from, sizeof(T));
+  return value;
+}
+template <class T>
+[[gnu::always_inline]] inline void store(std::byte* to, T value) noexcept {
+  __builtin_memcpy(to, &value, sizeof(T));
+}
+
+template <class T>
+[[gnu::always_inline]] inline Vector<T> broadcast(T value) noexcept {
+  return [value]<int... i>(std::integer_sequence<int, i...>) {
+    return Vector<T>{((void)i, value)...};
+  }(std::make_integer_sequence<int, kLanes<T>>{});
+}
+
+/// a * b + c, rounded once; integers wrap around.
+template <class T>
+[[gnu::always_inline]] inline Vector<T> multiply_add(Vector<T> a, Vector<T> b,
+                                                     Vector<T> c) noexcept {
+  if constexpr (std::is_integral_v<T>) {
+    return a * b + c;
+  } else {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(T) == 4)
+      return (Vector<T>)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+    if constexpr (sizeof(T) == 8)
+      return (Vector<T>)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+#elif defined(__FMA__)
+    if constexpr (sizeof(T) == 4)
+      return (Vector<T>)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+    if constexpr (sizeof(T) == 8)
+      return (Vector<T>)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+#else
+    for (int i = 0; i < kLanes<T>; ++i) {
+      if constexpr (sizeof(T) == 4) c[i] = __builtin_fmaf(a[i], b[i], c[i]);
+      if constexpr (sizeof(T) == 8) c[i] = __builtin_fma(a[i], b[i], c[i]);
+    }
+    return c;
+#endif
+  }
+}
+
+/// The neutral element of addition.
+template <class T>
+constexpr T kNothing = std::is_integral_v<T> ? T{0} : -T{0};
+
+/// Packs `kWidth` words per index of the depth.
+template <class Word, int kWidth>
+void pack(const Panel& panel) noexcept {
+  constexpr std::int64_t kSize = sizeof(Word);
+  const auto width = static_cast<std::int64_t>(panel.width);
+  if (width < kWidth)
+    __builtin_memset(panel.to, 0, static_cast<std::size_t>(panel.depth * kWidth * kSize));
+  if (panel.width_step == kSize) {
+    const std::byte* from = panel.from;
+    std::byte* to = panel.to;
+    for (std::int64_t k = 0; k < panel.depth; ++k) {
+      __builtin_memcpy(to, from,
+                       static_cast<std::size_t>((width == kWidth ? kWidth : width) * kSize));
+      from += panel.depth_step;
+      to += kWidth * kSize;
+    }
+    return;
+  }
+  for (std::int64_t i = 0; i < width; ++i) {
+    const std::byte* from = panel.from + i * panel.width_step;
+    std::byte* to = panel.to + i * kSize;
+    for (std::int64_t k = 0; k < panel.depth; ++k) {
+      store(to, load<Word>(from));
+      from += panel.depth_step;
+      to += kWidth * kSize;
+    }
+  }
+}
+
+/// Complex columns: the real parts of all columns, then the imaginary ones.
+template <class T, int kWidth>
+void pack_parts(const Panel& panel) noexcept {
+  constexpr std::int64_t kSize = sizeof(T);
+  if (panel.width < kWidth)
+    __builtin_memset(panel.to, 0, static_cast<std::size_t>(panel.depth * 2 * kWidth * kSize));
+  for (std::int64_t k = 0; k < panel.depth; ++k) {
+    const std::byte* from = panel.from + k * panel.depth_step;
+    std::byte* const to = panel.to + k * 2 * kWidth * kSize;
+    for (std::int64_t i = 0; i < panel.width; ++i, from += panel.width_step) {
+      store(to + i * kSize, load<T>(from));
+      store(to + (kWidth + i) * kSize, load<T>(from + kSize));
+    }
+  }
+}
+
+template <class T, int kTileRows, int kVectors>
+struct Real {
+  static constexpr int kTileColumns = kVectors * kLanes<T>;
+  using V = Vector<T>;
+
+  static void multiply(const ProductTile& tile) noexcept {
+    V sums[kTileRows][kVectors];
+    for (auto& row : sums)
+      for (V& sum : row) sum = broadcast<T>(kNothing<T>);
+    const std::byte* left = tile.left;
+    const std::byte* right = tile.right;
+    for (std::int64_t k = 0; k < tile.depth; ++k) {
+      V columns[kVectors];
+#pragma GCC unroll 8
+      for (int j = 0; j < kVectors; ++j) columns[j] = load<V>(right + j * kVectorBytes);
+#pragma GCC unroll 12
+      for (int i = 0; i < kTileRows; ++i) {
+        const V row = broadcast(load<T>(left + i * static_cast<int>(sizeof(T))));
+#pragma GCC unroll 8
+        for (int j = 0; j < kVectors; ++j)
+          sums[i][j] = multiply_add<T>(row, columns[j], sums[i][j]);
+      }
+      left += kTileRows * static_cast<int>(sizeof(T));
+      right += kVectors * kVectorBytes;
+    }
+    if (tile.rows == kTileRows && tile.columns == kTileColumns) return write(tile, sums);
+    write_part(tile, sums);
+  }
+
+  [[gnu::always_inline]] static void write(const ProductTile& tile,
+                                           const V (&sums)[kTileRows][kVectors]) noexcept {
+#pragma GCC unroll 12
+    for (int i = 0; i < kTileRows; ++i) {
+      std::byte* const out = tile.out + i * tile.row_pitch;
+#pragma GCC unroll 8
+      for (int j = 0; j < kVectors; ++j) {
+        std::byte* const to = out + j * kVectorBytes;
+        store<V>(to, tile.adds ? load<V>(to) + sums[i][j] : sums[i][j]);
+      }
+    }
+  }
+
+  [[gnu::always_inline]] static void write_part(const ProductTile& tile,
+                                                const V (&sums)[kTileRows][kVectors]) noexcept {
+    T values[kTileRows][kTileColumns];
+    __builtin_memcpy(values, sums, sizeof values);
+    for (int i = 0; i < tile.rows; ++i) {
+      std::byte* out = tile.out + i * tile.row_pitch;
+      for (int j = 0; j < tile.columns; ++j, out += sizeof(T))
+        store<T>(out, static_cast<T>(tile.adds ? load<T>(out) + values[i][j] : values[i][j]));
+    }
+  }
+
+  static constexpr ProductKernels kKernels{kTileRows,           kTileColumns,           false,
+                                           &pack<T, kTileRows>, &pack<T, kTileColumns>, &multiply};
+};
+
+/// Complex numbers with parts of type T.
+template <class T, int kTileRows, int kVectors>
+struct OfPairs {
+  static constexpr int kTileColumns = kVectors * kLanes<T>;
+  using V = Vector<T>;
+  struct Pair {
+    T real;
+    T imag;
+  };
+
+  static void multiply(const ProductTile& tile) noexcept {
+    V real[kTileRows][kVectors], imag[kTileRows][kVectors];
+    for (int i = 0; i < kTileRows; ++i) {
+      for (int j = 0; j < kVectors; ++j) real[i][j] = imag[i][j] = broadcast<T>(-T{0});
+    }
+    const std::byte* left = tile.left;
+    const std::byte* right = tile.right;
+    for (std::int64_t k = 0; k < tile.depth; ++k) {
+      V reals[kVectors], imags[kVectors];
+#pragma GCC unroll 8
+      for (int j = 0; j < kVectors; ++j) {
+        reals[j] = load<V>(right + j * kVectorBytes);
+        imags[j] = load<V>(right + (kVectors + j) * kVectorBytes);
+      }
+#pragma GCC unroll 5
+      for (int i = 0; i < kTileRows; ++i) {
+        const Pair pair = load<Pair>(left + i * static_cast<int>(sizeof(Pair)));
+        const V a = broadcast(pair.real), b = broadcast(pair.imag);
+#pragma GCC unroll 8
+        for (int j = 0; j < kVectors; ++j) {
+          real[i][j] = multiply_add<T>(a, reals[j], real[i][j]);
+          imag[i][j] = multiply_add<T>(a, imags[j], imag[i][j]);
+          real[i][j] = multiply_add<T>(-b, imags[j], real[i][j]);
+          imag[i][j] = multiply_add<T>(b, reals[j], imag[i][j]);
+        }
+      }
+      left += kTileRows * static_cast<int>(sizeof(Pair));
+      right += 2 * kVectors * kVectorBytes;
+    }
+    write(tile, real, imag);
+  }
+
+  [[gnu::always_inline]] static void write(const ProductTile& tile,
+                                           const V (&real)[kTileRows][kVectors],
+                                           const V (&imag)[kTileRows][kVectors]) noexcept {
+    T reals[kTileRows][kTileColumns], imags[kTileRows][kTileColumns];
+    __builtin_memcpy(reals, real, sizeof reals);
+    __builtin_memcpy(imags, imag, sizeof imags);
+    for (int i = 0; i < tile.rows; ++i) {
+      std::byte* out = tile.out + i * tile.row_pitch;
+      for (int j = 0; j < tile.columns; ++j, out += sizeof(Pair)) {
+        Pair sum{reals[i][j], imags[i][j]};
+        if (tile.adds) {
+          const Pair before = load<Pair>(out);
+          sum = {before.real + sum.real, before.imag + sum.imag};
+        }
+        store(out, sum);
+      }
+    }
+  }
+
+  static constexpr ProductKernels kKernels{
+      kTileRows, kTileColumns, true, &pack<Pair, kTileRows>, &pack_parts<T, kTileColumns>,
+      &multiply};
+};
+
+/// For one row: long tiles, so that several sums are in progress.
+const ProductKernels& row_kernels(const ScalarInfo& info) noexcept {
+  if (info.kind == Kind::kFloat)
+    return info.bits == 32 ? Real<float, 1, 8>::kKernels : Real<double, 1, 8>::kKernels;
+  switch (info.bits) {
+    case 8:
+      return Real<std::uint8_t, 1, 4>::kKernels;
+    case 16:
+      return Real<std::uint16_t, 1, 4>::kKernels;
+    case 32:
+      return Real<std::uint32_t, 1, 4>::kKernels;
+    default:
+      return Real<std::uint64_t, 1, 4>::kKernels;
+  }
+}
+
+}  // namespace
+
+const ProductKernels& product_kernels(int dtype, bool one_row) noexcept {
+  const ScalarInfo& info = kScalars[static_cast<std::size_t>(dtype)];
+  if (one_row && info.kind != Kind::kComplex) return row_kernels(info);
+  if (info.kind == Kind::kComplex) {
+    if (info.bits == 64) return OfPairs<float, kComplexRows, kComplexVectors>::kKernels;
+    return OfPairs<double, kComplexRows, kComplexVectors>::kKernels;
+  }
+  if (info.kind == Kind::kFloat)
+    return info.bits == 32 ? Real<float, kRows, 2>::kKernels : Real<double, kRows, 2>::kKernels;
+  switch (info.bits) {
+    case 8:
+      return Real<std::uint8_t, 4, 1>::kKernels;
+    case 16:
+      return Real<std::uint16_t, 4, 1>::kKernels;
+    case 32:
+      return Real<std::uint32_t, kRows, 2>::kKernels;
+    default:
+      return Real<std::uint64_t, 4, 2>::kKernels;
+  }
+}
+
+}  // namespace refarray::core::kernels::REFARRAY_PRODUCTS

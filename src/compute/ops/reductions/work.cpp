@@ -1,0 +1,211 @@
+// Decisions of a reduction, and its pieces that read elements in place or through tiles.
+#include "compute/ops/reductions/work.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/copy/walk.hpp"
+#include "core/kernels/table.hpp"
+#include "core/memory/scratch.hpp"
+
+namespace refarray::core {
+
+namespace {
+
+constexpr std::int64_t kTileBytes = 32 << 10;
+constexpr std::int64_t kMinColumns = 8;  // fewer outputs are gathered
+
+bool is_byte(const DType& dtype) noexcept { return dtype.bits == 8; }
+
+bool only_zero_matters(Reduction operation) noexcept {
+  return operation == Reduction::kAll || operation == Reduction::kAny ||
+         operation == Reduction::kCountNonzero;
+}
+
+kernels::Folding folding_of(Reduction operation) noexcept {
+  switch (operation) {
+    case Reduction::kAll:
+    case Reduction::kMin:
+      return kernels::Folding::kMin;
+    case Reduction::kAny:
+    case Reduction::kMax:
+      return kernels::Folding::kMax;
+    case Reduction::kCountNonzero:
+      return kernels::Folding::kCountNonzero;
+    case Reduction::kProd:
+      return kernels::Folding::kProduct;
+    default:
+      return kernels::Folding::kSum;
+  }
+}
+
+}  // namespace
+
+ReductionWork::ReductionWork(const ArrayView& out, const ArrayView& array,
+                             const ReductionCall& call, const DType& work_dtype) noexcept
+    : x(array), input(work_dtype), stored(work_dtype) {
+  searches = call.operation == Reduction::kArgmax || call.operation == Reduction::kArgmin;
+  choose_kernels(call);
+  for (int axis = 0; axis < x.ndim; ++axis) {
+    if ((call.axes >> axis & 1) != 0)
+      reduced.push(x.shape[axis], x.strides[axis], 0);
+    else
+      kept.push(x.shape[axis], x.strides[axis], out.strides[axis]);
+  }
+  kept.sort();
+  kept.merge();
+  reduced.merge();
+  outputs = kept.size();
+  count = reduced.size();
+  choose_access();
+}
+
+void ReductionWork::choose_kernels(const ReductionCall& call) noexcept {
+  constexpr DType kByte{Kind::kUInt, 8};
+  const bool takes_bytes = only_zero_matters(call.operation);
+  if (takes_bytes && is_byte(x.dtype)) x.dtype = input = kByte;
+  if (takes_bytes)
+    stored = call.operation == Reduction::kCountNonzero ? DType{Kind::kInt, 64} : kByte;
+  in_size = input.itemsize();
+  out_size = searches ? static_cast<int>(sizeof(kernels::Best)) : stored.itemsize();
+  const kernels::Folding folding = folding_of(call.operation);
+  const bool is_integer = input.kind == Kind::kInt || input.kind == Kind::kUInt;
+  is_ordered =
+      !is_integer && (folding == kernels::Folding::kSum || folding == kernels::Folding::kProduct);
+  const kernels::Reductions& kernels = kernels::table().operations->reductions;
+  if (searches)
+    search = kernels.search(call.operation == Reduction::kArgmax, input.index());
+  else
+    fold = kernels.fold(folding, (takes_bytes ? kByte : input).index());
+}
+
+void ReductionWork::choose_access() noexcept {
+  const bool converts = !(x.dtype == input);
+  const std::int64_t step = std::abs(reduced.last_from());
+  const bool is_columnar = kept.last_extent() >= kMinColumns && std::abs(kept.last_from()) < step;
+  block = kernels::kBlockBytes / in_size;
+  blocks_per_piece = kernels::kBlocksPerCall;
+  if (reduced.count <= 1 && !converts && (count == 1 || reduced.last_from() == 1)) {
+    access = Access::kDirect;
+  } else if (is_columnar && !searches && out_size == in_size) {
+    access = Access::kColumns;
+    blocks_per_piece = 1;
+  } else {
+    access = Access::kGather;
+    if (is_columnar) {  // shorter sequences of more outputs; the order does not matter
+      block = 512;
+      blocks_per_piece = 16;
+    }
+  }
+}
+
+void ReductionWork::run_piece(std::int64_t first, std::int64_t last, std::int64_t begin,
+                              std::int64_t end, std::byte* results) const noexcept {
+  if (searches)
+    std::fill_n(reinterpret_cast<kernels::Best*>(results), last - first,
+                kernels::Best{kernels::kWorstKey, begin});
+  switch (access) {
+    case Access::kDirect:
+      if (means == nullptr) return read_directly(first, last, begin, end, results);
+      [[fallthrough]];  // deviations are computed in a tile
+    case Access::kGather:
+      return read_tiles(first, last, begin, end, results);
+    case Access::kColumns:
+      return reduce_columns(*this, first, last, begin, end, results);
+  }
+}
+
+void ReductionWork::call_kernel(std::byte* results, const std::byte* in, std::int64_t length,
+                                std::int64_t rows, std::int64_t pitch,
+                                std::int64_t begin) const noexcept {
+  if (searches) {
+    auto* const best = reinterpret_cast<kernels::Best*>(results);
+    search.search({best, in, length, rows, pitch, begin, search.flip});
+  } else {
+    fold.fold({results, in, length, rows, pitch, fold.flip});
+  }
+}
+
+void ReductionWork::read_directly(std::int64_t first, std::int64_t last, std::int64_t begin,
+                                  std::int64_t end, std::byte* results) const noexcept {
+  each_run(kept, first, last, [&](const Box& run) {
+    const std::byte* const in = x.data + (run.from + begin) * in_size;
+    call_kernel(results + run.done * out_size, in, end - begin, run.length,
+                kept.last_from() * in_size, begin);
+  });
+}
+
+/// Copies the elements [begin, end) of the outputs [first, last) to rows of `tile`.
+void ReductionWork::gather(std::int64_t first, std::int64_t last, std::int64_t begin,
+                           std::int64_t end, std::byte* tile) const noexcept {
+  const std::int64_t width = end - begin;
+  each_box(kept, first, last, 0, [&](const Box& rows) {
+    each_box(reduced, begin, end, 0, [&](const Box& columns) {
+      Layout from;
+      const auto push = [&from](const StridedAxes& axes, const Box& box) {
+        for (int i = box.axis; i < axes.count; ++i)
+          from.push(i == box.axis ? box.length : axes.extents[i], axes.from[i]);
+      };
+      push(kept, rows);
+      const int outer = from.ndim;
+      push(reduced, columns);
+      std::int64_t strides[kMaxRank];
+      std::int64_t next = 1;
+      for (int i = from.ndim - 1; i >= 0; --i) {
+        if (i == outer - 1) next = width;
+        strides[i] = next;
+        next *= from.shape[i];
+      }
+      const ArrayView to{nullptr,    tile + (rows.done * width + columns.done) * in_size,
+                         input,      0,
+                         false,      from.ndim,
+                         from.shape, strides};
+      const ArrayView source{nullptr,    x.data + (rows.from + columns.from) * x.dtype.itemsize(),
+                             x.dtype,    0,
+                             false,      from.ndim,
+                             from.shape, from.strides};
+      walk(Plan(to, source), false);
+    });
+  });
+}
+
+void ReductionWork::read_tiles(std::int64_t first, std::int64_t last, std::int64_t begin,
+                               std::int64_t end, std::byte* results) const noexcept {
+  // Several blocks fit a tile only if they are whole, so that four outputs have one each.
+  constexpr int kMaxPartial = kernels::kBlocksPerCall * 4 * 16;
+  const Scratch memory(kTileBytes + kMaxPartial);
+  std::byte* const tile = memory.data();
+  std::byte* const partial = tile + kTileBytes;
+  const std::int64_t width = std::min(block, end - begin);
+  const std::int64_t height = std::max<std::int64_t>(kTileBytes / (width * in_size), 1);
+  const kernels::Statistics& statistics = kernels::table().operations->reductions.statistics;
+  for (std::int64_t row = first; row < last; row += height) {
+    const std::int64_t rows = std::min(height, last - row);
+    std::byte* const final_results = results + (row - first) * out_size;
+    std::int64_t blocks = 0;
+    for (std::int64_t at = begin; at < end; at += width, ++blocks) {
+      const std::int64_t length = std::min(width, end - at);
+      gather(row, row + rows, at, at + length, tile);
+      for (std::int64_t i = 0; means != nullptr && i < rows; ++i)
+        statistics.deviate(tile + i * length * 8, means + (row + i) * 8, 0, length);
+      const bool is_only = searches || end - begin <= width;
+      std::byte* const to = is_only ? final_results : partial + blocks * rows * out_size;
+      call_kernel(to, tile, length, rows, length * in_size, at);
+    }
+    if (searches || blocks == 1) continue;
+    combine_rows(fold, partial, blocks, rows, out_size);
+    std::copy_n(partial, rows * out_size, final_results);
+  }
+}
+
+void combine_rows(const kernels::FoldKernels& fold, std::byte* rows_begin, std::int64_t rows,
+                  std::int64_t length, int size) noexcept {
+  const std::int64_t pitch = length * size;
+  for (std::int64_t step = 1; step < rows; step *= 2) {
+    const std::int64_t pairs = (rows - step + 2 * step - 1) / (2 * step);
+    fold.accumulate({rows_begin, rows_begin, rows_begin + step * pitch, length, pairs,
+                     2 * step * pitch, 2 * step * pitch, fold.flip});
+  }
+}
+
+}  // namespace refarray::core

@@ -1,0 +1,165 @@
+// Sorting: rows along an axis, made contiguous where they are not, and their scratch memory.
+#include "compute/sorting/sort.hpp"
+
+#include <algorithm>
+
+#include "compute/kernels/operations.hpp"
+#include "compute/kernels/rearranging/gather.hpp"
+#include "compute/kernels/rearranging/sort.hpp"
+#include "core/copy/copy.hpp"
+#include "core/kernels/table.hpp"
+#include "core/promotion.hpp"
+
+namespace refarray::core {
+namespace {
+
+using kernels::SortCall;
+using kernels::Sorted;
+
+constexpr DType kInt64{Kind::kInt, 64};
+constexpr std::int64_t kCheckInterval = std::int64_t{1} << 17;  // elements
+
+const kernels::Operations& kernels_in_use() noexcept { return *kernels::table().operations; }
+
+bool is_contiguous(const ArrayView& array) noexcept {
+  return is_c_contiguous(array.extents(), array.stride_span());
+}
+
+/// A view with `axis` moved to the end.
+Array axis_last(const ArrayView& array, int axis) {
+  Layout layout;
+  for (int i = 0; i < array.ndim; ++i) {
+    if (i != axis) layout.push(array.shape[i], array.strides[i]);
+  }
+  layout.push(array.shape[axis], array.strides[axis]);
+  return with_layout(array, layout, 0);
+}
+
+Array new_words(std::int64_t count) {
+  const std::int64_t words[] = {count};
+  return new_array(kInt64, words, false);
+}
+
+std::uint64_t* words(const Array& array) noexcept {
+  return reinterpret_cast<std::uint64_t*>(array.data);
+}
+
+/// Sorts a row by the order of its elements, when sort() could not. `order` has the indices and,
+/// behind them, the scratch memory; it is made by the first row.
+Sorted sort_by_order(int dtype, const SortCall& call, std::int64_t itemsize, Array& order) {
+  const std::int64_t count = call.count;
+  if (order.data == nullptr) order = new_words(count + kernels::order_scratch_words(count));
+  SortCall ordering = call;
+  ordering.out = order.data;
+  ordering.scratch = words(order) + count;
+  const Sorted result = kernels_in_use().sorting->order(dtype, ordering);
+  if (result != Sorted::kYes) return result;
+  auto* const offsets = reinterpret_cast<std::int64_t*>(order.data);
+  for (std::int64_t i = 0; i < count; ++i) offsets[i] *= itemsize;
+  auto* const copy = reinterpret_cast<std::byte*>(ordering.scratch);  // `in` may be `out`
+  std::copy_n(call.in, count * itemsize, copy);
+  kernels_in_use().gathering->gather[5]({call.out, copy, offsets, count, itemsize, itemsize});
+  return Sorted::kYes;
+}
+
+/// Calls `row(in, out)` for each row of two row-major arrays of equal shapes.
+template <class Row>
+bool each_row(const ArrayView& out, const ArrayView& in, std::int64_t count,
+              const InterruptCheck& interrupt, Row row) {
+  const std::int64_t rows = count == 0 ? 0 : in.size() / count;
+  std::int64_t since_check = 0;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const std::byte* const from = in.data + i * count * in.dtype.itemsize();
+    if (row(from, out.data + i * count * out.dtype.itemsize()) == Sorted::kInterrupted)
+      return false;
+    since_check += count;
+    if (since_check < kCheckInterval || i + 1 == rows) continue;
+    if (interrupt()) return false;
+    since_check = 0;
+  }
+  return true;
+}
+
+bool sort_rows(const ArrayView& out, const ArrayView& in, bool descending,
+               const InterruptCheck& interrupt) {
+  const std::int64_t count = in.shape[in.ndim - 1];
+  const int dtype = computable_index(in.dtype);
+  const std::int64_t itemsize = in.dtype.itemsize();
+  const Array scratch = new_words(kernels::sort_scratch_words(count, itemsize));
+  Array order;
+  return each_row(out, in, count, interrupt, [&](const std::byte* from, std::byte* to) {
+    const SortCall call{to, from, count, descending, words(scratch), &interrupt};
+    const Sorted result = kernels_in_use().sorting->sort(dtype, call);
+    if (result != Sorted::kNeedsOrder) return result;
+    return sort_by_order(dtype, call, itemsize, order);
+  });
+}
+
+bool order_rows(const ArrayView& out, const ArrayView& in, bool descending,
+                const InterruptCheck& interrupt) {
+  const std::int64_t count = in.shape[in.ndim - 1];
+  const int dtype = computable_index(in.dtype);
+  const Array scratch = new_words(kernels::order_scratch_words(count));
+  return each_row(out, in, count, interrupt, [&](const std::byte* from, std::byte* to) {
+    return kernels_in_use().sorting->order(
+        dtype, {to, from, count, descending, words(scratch), &interrupt});
+  });
+}
+
+using SortRows = bool (*)(const ArrayView& out, const ArrayView& in, bool descending,
+                          const InterruptCheck& interrupt);
+
+bool along_axis(const ArrayView& out, const ArrayView& array, int axis, bool descending,
+                const InterruptCheck& interrupt, SortRows sort_rows_of) {
+  if (array.size() == 0) return true;
+  const Array turned = axis_last(array, axis);
+  Array owner;
+  ArrayView in = turned;
+  if (!is_contiguous(in)) {
+    owner = new_array(in.dtype, in.extents(), false);
+    if (!copy(owner, in, interrupt)) return false;
+    in = owner;
+  }
+  if (axis == array.ndim - 1) return sort_rows_of(out, in, descending, interrupt);
+  const Array sorted = new_array(out.dtype, in.extents(), false);
+  return sort_rows_of(sorted, in, descending, interrupt) &&
+         copy(axis_last(out, axis), sorted, interrupt);
+}
+
+}  // namespace
+
+bool sort(const ArrayView& out, const ArrayView& array, int axis, bool descending,
+          const InterruptCheck& interrupt) {
+  return along_axis(out, array, axis, descending, interrupt, &sort_rows);
+}
+
+bool sort_order(const ArrayView& out, const ArrayView& array, int axis, bool descending,
+                const InterruptCheck& interrupt) {
+  return along_axis(out, array, axis, descending, interrupt, &order_rows);
+}
+
+bool search_sorted(const ArrayView& out, const ArrayView& sorted, const ArrayView& values,
+                   bool after_equals, const InterruptCheck& interrupt) {
+  Array owners[2];
+  ArrayView views[2] = {sorted, values};
+  for (int i = 0; i < 2; ++i) {
+    if (is_contiguous(views[i])) continue;
+    owners[i] = new_array(views[i].dtype, views[i].extents(), false);
+    if (!copy(owners[i], views[i], interrupt)) return false;
+    views[i] = owners[i];
+  }
+  const int dtype = computable_index(sorted.dtype);
+  const std::int64_t itemsize = sorted.dtype.itemsize();
+  const std::int64_t size = values.size();
+  auto* const positions = reinterpret_cast<std::int64_t*>(out.data);
+  for (std::int64_t at = 0; at < size; at += kCheckInterval) {
+    kernels_in_use().sorting->search(dtype,
+                                     {views[0].data, sorted.shape[0], views[1].data + at * itemsize,
+                                      std::min(kCheckInterval, size - at), after_equals},
+                                     positions + at);
+    if (size > kCheckInterval && interrupt()) return false;
+  }
+  return true;
+}
+
+}  // namespace refarray::core

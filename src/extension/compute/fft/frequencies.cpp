@@ -1,0 +1,109 @@
+// The helpers of the extension fft: fftfreq, rfftfreq, fftshift, ifftshift.
+#include <cmath>
+#include <cstdint>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/promotion.hpp"
+#include "extension/array/conversions.hpp"
+#include "extension/array/element.hpp"
+#include "extension/array/object.hpp"
+#include "extension/capi/args.hpp"
+#include "extension/capi/errors.hpp"
+#include "extension/capi/methods.hpp"
+#include "extension/capi/object_text.hpp"
+#include "extension/compute/fft/rows_more.hpp"
+#include "extension/compute/manipulation/rolling.hpp"
+#include "extension/compute/operands.hpp"
+#include "extension/copy/copying.hpp"
+#include "extension/interop/scalars.hpp"
+
+namespace refarray::extension {
+namespace {
+
+using core::Fault;
+
+double to_distance(State& state, PyObject* argument, const char* function) {
+  if (argument == nullptr) return 1;
+  const Ref number = to_number(state, argument);
+  if (!number || PyComplex_Check(number.get()))
+    core::fail(Fault::kType, function, "(): d must be a real number, not ", type_name(argument));
+  const double d = check_number<PyFloat_AsDouble>(number.get());  // OverflowError for huge integers
+  if (d == 0) core::fail(Fault::kValue, function, "(): d is 0; it must be another number");
+  return d;
+}
+
+core::DType to_real_dtype(const State& state, PyObject* argument, const char* function) {
+  const core::DType out = to_dtype_or(state, argument, default_dtype(NumberKind::kFloat));
+  const bool is_real_floating =
+      (out.kind == core::Kind::kFloat || out.kind == core::Kind::kBfloat) && out.lanes == 1;
+  if (!is_real_floating) {
+    core::fail(Fault::kType, function, "(): dtype is ", core::name(out),
+               "; it must be a real floating-point dtype");
+  }
+  return out;
+}
+
+/// i / (n * d), rounded once unless n * d is out of range.
+double frequency(double i, double n, double d) noexcept {
+  const double product = n * d;
+  if (!std::isnormal(product)) return i / n / d;
+  const double quotient = i / product;
+  if (!std::isfinite(quotient)) return quotient;
+  const double rest = std::fma(-quotient, product, i) - quotient * std::fma(n, d, -product);
+  return quotient + rest / product;
+}
+
+/// `kHasNegative` is an argument: with sanitizers, g++ compares no addresses of rows in constants.
+template <const FunctionRow& kRow, bool kHasNegative>
+Ref frequencies(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  State& state = State::of_module(module);
+  const auto [n_argument, d_argument, dtype_argument, device_argument] =
+      bind<kRow>(state, args, nargs, kwnames);
+  const std::int64_t n = to_int64(n_argument, "n");
+  if (n < 1) core::fail(Fault::kValue, kRow.name, "(): n is ", n, "; it must be 1 or more");
+  const double d = to_distance(state, d_argument, kRow.name);
+  const core::DType dtype = to_real_dtype(state, dtype_argument, kRow.name);
+  const core::Device device = to_device_or(state, device_argument, core::Device{});
+  const std::int64_t count = kHasNegative ? n : n / 2 + 1;
+  core::Array out = core::new_array({core::Kind::kFloat, 64}, {&count, 1}, /*zeroed=*/false);
+  auto* to = reinterpret_cast<double*>(out.data);
+  for_each_index(count, [&](std::int64_t i) {
+    const bool is_negative = kHasNegative && i > (n - 1) / 2;
+    to[i] = frequency(static_cast<double>(is_negative ? i - n : i), static_cast<double>(n), d);
+  });
+  if (dtype == out.dtype && device == core::Device{}) return make_array(state, std::move(out));
+  return make_array(state, working_copy(out, dtype, device));
+}
+
+template <const FunctionRow& kRow, bool kIsInverse>
+Ref shift(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [x, axes] = bind<kRow>(state, args, nargs, kwnames);
+  const core::ArrayView array = to_view(state, x, kRow.name);
+  computable_row(array.dtype, kRow.name, core::dtype_sets::kFloating);
+  std::int64_t shifts[core::kMaxRank] = {};
+  const auto add = [&](int axis) {
+    const std::int64_t half = array.shape[axis] / 2;
+    shifts[axis] = total_shift(shifts[axis], kIsInverse ? -half : half, array.shape[axis]);
+  };
+  if (is_given(axes)) {
+    const auto chosen = to_integers(axes, "axes");  // outlives its span
+    for (const std::int64_t axis : chosen.span()) add(core::normalize_axis(axis, array.ndim));
+  } else {
+    for (int axis = 0; axis < array.ndim; ++axis) add(axis);
+  }
+  return make_array(state, rolled(array, shifts));
+}
+
+}  // namespace
+
+PyMethodDef kFrequencyFunctions[] = {
+    entry<kFftfreq, &frequencies<kFftfreq, true>>(),
+    entry<kRfftfreq, &frequencies<kRfftfreq, false>>(),
+    entry<kFftshift, &shift<kFftshift, false>>(),
+    entry<kIfftshift, &shift<kIfftshift, true>>(),
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace refarray::extension

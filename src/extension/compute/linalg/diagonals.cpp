@@ -1,0 +1,60 @@
+// diagonal() and trace().
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "extension/array/conversions.hpp"
+#include "extension/array/object.hpp"
+#include "extension/capi/args.hpp"
+#include "extension/capi/methods.hpp"
+#include "extension/compute/linalg/rows_vectors.hpp"
+#include "extension/compute/operands.hpp"
+#include "extension/compute/reductions.hpp"
+
+namespace refarray::extension {
+namespace {
+
+using core::Fault;
+
+/// A view of the diagonals, as the last axis.
+core::Array diagonals(const core::ArrayView& x, PyObject* offset_argument, const char* function) {
+  if (x.ndim < 2) {
+    core::fail(Fault::kValue, function, "(): x has shape ", core::shape_text(x.extents()),
+               "; matrices need 2 axes or more");
+  }
+  const std::int64_t offset = offset_argument == nullptr ? 0 : to_int64(offset_argument, "offset");
+  const int row = x.ndim - 2, column = x.ndim - 1;
+  // Of the element that comes first; an offset beyond the matrix stops at its end.
+  const std::int64_t i = offset < 0 ? -std::max(offset, -x.shape[row]) : 0;
+  const std::int64_t j = offset > 0 ? std::min(offset, x.shape[column]) : 0;
+  const std::int64_t count = std::min(x.shape[row] - i, x.shape[column] - j);
+  core::Layout out(x.extents(), x.stride_span());
+  out.ndim = row;
+  // Of an empty array the strides may be any numbers.
+  out.push(count, core::wrapped_sum(x.strides[row], x.strides[column]));
+  const std::int64_t first = core::wrapped_sum(core::wrapped_product(i, x.strides[row]),
+                                               core::wrapped_product(j, x.strides[column]));
+  return core::with_layout(x, out, first);
+}
+
+Ref diagonal(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [x, offset] = bind<kDiagonal>(state, args, nargs, kwnames);
+  return make_array(state, diagonals(to_view(state, x, kDiagonal.name), offset, kDiagonal.name));
+}
+
+Ref trace(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [x, offset, dtype] = bind<kTrace>(state, args, nargs, kwnames);
+  const core::ArrayView array = computable_view(state, x, kTrace.name, core::dtype_sets::kNumeric);
+  return compute_sum_of_last_axis(state, diagonals(array, offset, kTrace.name), dtype);
+}
+
+}  // namespace
+
+PyMethodDef kDiagonalFunctions[] = {
+    entry<kDiagonal, &diagonal>(),
+    entry<kTrace, &trace>(),
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace refarray::extension

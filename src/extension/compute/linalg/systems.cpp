@@ -1,0 +1,210 @@
+// det(), slogdet(), inv(), solve() and matrix_power(): what an LU decomposition computes.
+#include <string>
+#include <utility>
+
+#include "compute/linalg/decompositions/lu.hpp"
+#include "compute/linalg/matmul.hpp"
+#include "core/error.hpp"
+#include "core/promotion.hpp"
+#include "extension/array/object.hpp"
+#include "extension/capi/args.hpp"
+#include "extension/capi/errors.hpp"
+#include "extension/capi/methods.hpp"
+#include "extension/capi/object_text.hpp"
+#include "extension/compute/linalg/factors.hpp"
+#include "extension/compute/linalg/matrices.hpp"
+#include "extension/compute/linalg/rows_matrices.hpp"
+#include "extension/compute/named_tuple.hpp"
+#include "extension/copy/copying.hpp"
+
+namespace refarray::extension {
+namespace {
+
+using core::Fault;
+using core::InterruptCheck;
+
+constexpr core::DType kFloat64{core::Kind::kFloat, 64};
+
+Ref det(PyObject* module, PyObject* argument) {
+  const State& state = State::of_module(module);
+  const Matrices x(state, argument, kDet.name, /*square=*/true);
+  core::Array out = x.new_result(x.view().dtype, {});
+  run_decomposition(
+      x, [&](const InterruptCheck& interrupt) { return core::det(out, x.view(), interrupt); });
+  return make_array(state, finished(out, x.dtype()));
+}
+
+Ref slogdet(PyObject* module, PyObject* argument) {
+  const State& state = State::of_module(module);
+  const Matrices x(state, argument, kSlogdet.name, /*square=*/true);
+  core::Array sign = x.new_result(x.view().dtype, {});
+  core::Array logarithm = x.new_result(kFloat64, {});
+  run_decomposition(x, [&](const InterruptCheck& interrupt) {
+    return core::slogdet(sign, logarithm, x.view(), interrupt);
+  });
+  finished(sign, x.dtype());
+  finished(logarithm, real_dtype(x.dtype()));
+  return named_tuple(state, "SlogdetResult", {&sign, &logarithm});
+}
+
+/// The inverses of the matrices, in the dtype in which they are computed.
+[[gnu::noinline]] core::Array inverse(const Matrices& x) {
+  core::Array out = x.new_result(x.view().dtype, {x.rows(), x.rows()});
+  run_decomposition(
+      x, [&](const InterruptCheck& interrupt) { return core::inv(out, x.view(), interrupt); });
+  return out;
+}
+
+Ref inv(PyObject* module, PyObject* argument) {
+  const State& state = State::of_module(module);
+  const Matrices x(state, argument, kInv.name, /*square=*/true);
+  core::Array out = inverse(x);
+  return make_array(state, finished(out, x.dtype()));
+}
+
+// --- solve
+
+/// The axes of an operand without the last two.
+core::Extents leading(const core::Layout& layout) noexcept {
+  return layout.extents().first(static_cast<std::size_t>(layout.ndim - 2));
+}
+
+/// The right sides as matrices: a vector becomes one column.
+core::Layout right_sides(const core::ArrayView& x2) {
+  core::Layout out(x2.extents(), x2.stride_span());
+  if (x2.ndim == 1) out.push(1, 0);
+  return out;
+}
+
+/// The shape of the solution as matrices. Throws kValue if the operands do not fit, kLinAlg for
+/// an x1 that is not square.
+[[gnu::noinline]] core::Layout solution_shape(const Factors& factors) {
+  const core::ArrayView &x1 = factors.x1(), &x2 = factors.x2();
+  if (x1.ndim < 2 || x1.shape[x1.ndim - 2] != x1.shape[x1.ndim - 1])
+    factors.fail_shapes("x1 must have two axes or more, the last two of equal extents",
+                        core::Fault::kLinAlg);
+  if (x2.ndim == 0) factors.fail_shapes("x2 must have one axis or more");
+  const core::Layout left(x1.extents(), x1.stride_span()), right = right_sides(x2);
+  const std::int64_t rows = left.shape[left.ndim - 1];
+  if (right.shape[right.ndim - 2] != rows)
+    factors.fail_shapes(core::text("x2 must have ", rows, " rows"));
+  core::Layout out = factors.broadcast(leading(left), leading(right));
+  out.push(rows, 0);
+  out.push(right.shape[right.ndim - 1], 0);
+  return out;
+}
+
+/// The matrices broadcast to the leading axes of `shape`.
+[[gnu::noinline]] core::Array broadcast_stack(const core::ArrayView& x,
+                                              const core::Layout& matrices,
+                                              const core::Layout& shape) {
+  core::Layout to = shape;
+  for (const int axis : {1, 2}) to.shape[to.ndim - axis] = matrices.shape[matrices.ndim - axis];
+  const core::Layout out =
+      core::broadcast_layout(matrices.extents(), matrices.stride_span(), to.extents());
+  return core::with_layout(x, out, 0);
+}
+
+[[gnu::noinline]] core::Array left_stack(const core::ArrayView& x1, const core::Layout& shape) {
+  return broadcast_stack(x1, core::Layout(x1.extents(), x1.stride_span()), shape);
+}
+[[gnu::noinline]] core::Array right_stack(const core::ArrayView& x2, const core::Layout& shape) {
+  return broadcast_stack(x2, right_sides(x2), shape);
+}
+
+/// `shape`: of the solution, as of `out`.
+[[gnu::noinline]] void compute_solution(const core::ArrayView& out, const Factors& factors,
+                                        const core::Layout& shape) {
+  const core::ArrayView &x1 = factors.x1(), &x2 = factors.x2();
+  const core::Array a = left_stack(x1, shape), b = right_stack(x2, shape);
+  const std::int64_t work = bytes_like(a.view().size() + b.view().size(), x1.shape[x1.ndim - 1]);
+  run_decomposition(kSolve.name, "x1", leading(shape), work, [&](const InterruptCheck& interrupt) {
+    return core::solve(out, a, b, interrupt);
+  });
+}
+
+Ref solve(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [first, second] = bind<kSolve>(state, args, nargs, kwnames);
+  Factors factors(state, first, second, kSolve.name, core::dtype_sets::kFloating);
+  factors.compute_in(decomposed_dtype(factors.dtype()));
+  const core::Layout shape = solution_shape(factors);
+  core::Array out = core::new_array(factors.computed(), shape.extents(), /*zeroed=*/false);
+  factors.convert();
+  compute_solution(out, factors, shape);
+  if (factors.x2().ndim == 1) --out.layout.ndim;
+  return make_array(state, factors.finished(out));
+}
+
+// --- matrix_power
+
+/// Computes the product of two stacks of the same shape.
+[[gnu::noinline]] core::Array product(const core::Array& a, const core::Array& b,
+                                      std::int64_t work) {
+  core::Array out = core::new_array(a.dtype, a.layout.extents(), /*zeroed=*/false);
+  run_interruptibly(
+      work, [&](const InterruptCheck& interrupt) { return core::matmul(out, a, b, interrupt); });
+  return out;
+}
+
+/// Identity matrices of the shape and dtype of a row-major stack.
+[[gnu::noinline]] core::Array identities(const core::Array& like) {
+  core::Array out = core::new_array(like.dtype, like.layout.extents(), /*zeroed=*/true);
+  const int last = out.layout.ndim - 1;
+  core::Layout diagonal = out.layout;
+  diagonal.ndim = last;
+  diagonal.strides[last - 1] = out.layout.shape[last] + 1;
+  core::Array one = core::new_array(kFloat64, {}, /*zeroed=*/false);
+  *reinterpret_cast<double*>(one.data) = 1;
+  const core::Layout everywhere =
+      core::broadcast_layout(core::Extents{}, core::Extents{}, diagonal.extents());
+  move_elements(core::with_layout(out, diagonal, 0), core::with_layout(one, everywhere, 0));
+  return out;
+}
+
+/// An integer of any size.
+struct Exponent {
+  bool is_negative;
+  std::string digits;  // binary ones of the magnitude, the highest first
+};
+
+Exponent to_exponent(PyObject* n) {
+  if (PyBool_Check(n) || !PyIndex_Check(n)) {
+    core::fail(Fault::kType, "matrix_power(): n must be an integer, not ", type_name(n));
+  }
+  const Ref integer = check(calling<PyNumber_Index>(n));
+  const Ref binary = check(calling<PyNumber_ToBase>(integer.get(), 2));
+  const std::string text = utf8(binary.get());  // "0b101", "-0b101"
+  const bool is_negative = text.front() == '-';
+  return {is_negative, text.substr(is_negative ? 3 : 2)};
+}
+
+/// base^exponent, by squaring. `base` is row-major.
+[[gnu::noinline]] core::Array power(const core::Array& base, const Exponent& exponent,
+                                    std::int64_t work) {
+  core::Array out;
+  for (const char digit : exponent.digits) {
+    if (out.storage) out = product(out, out, work);
+    if (digit == '1') out = out.storage ? product(out, base, work) : base;
+  }
+  return out.storage ? out : identities(base);
+}
+
+Ref matrix_power(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [argument, n] = bind<kMatrixPower>(state, args, nargs, kwnames);
+  const Exponent exponent = to_exponent(n);
+  const Matrices x(state, argument, kMatrixPower.name, /*square=*/true);
+  core::Array out = exponent.is_negative ? inverse(x) : working_copy(x.view(), x.view().dtype);
+  out = power(out, exponent, x.work());
+  return make_array(state, finished(out, x.dtype()));
+}
+
+}  // namespace
+
+PyMethodDef kSystemFunctions[] = {
+    entry<kDet, &det>(),         entry<kInv, &inv>(),     entry<kMatrixPower, &matrix_power>(),
+    entry<kSlogdet, &slogdet>(), entry<kSolve, &solve>(), {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace refarray::extension

@@ -1,0 +1,116 @@
+// broadcast_arrays(), broadcast_shapes() and meshgrid().
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compute/ops/elementwise.hpp"
+#include "core/error.hpp"
+#include "extension/array/conversions.hpp"
+#include "extension/array/element.hpp"
+#include "extension/array/object.hpp"
+#include "extension/capi/args.hpp"
+#include "extension/capi/errors.hpp"
+#include "extension/capi/methods.hpp"
+#include "extension/capi/object_text.hpp"
+#include "extension/compute/manipulation/array_list.hpp"
+#include "extension/compute/manipulation/rows.hpp"
+#include "extension/copy/copying.hpp"
+#include "extension/modes/strict_arguments.hpp"
+
+namespace refarray::extension {
+namespace {
+
+using core::Fault;
+
+Ref broadcast_shapes(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
+  const State& state = State::of_module(module);
+  core::Layout out({}, {});
+  for_each_index(nargs, [&](std::int64_t i) {
+    constexpr Key kShape[] = {Key::kShape};
+    if (state.modes.strict)
+      require_standard_arguments(state, "broadcast_shapes", kShape, {args + i, 1});
+    out = core::broadcast_shapes(out.extents(), to_shape(args[i]).span());
+  });
+  return make_int_tuple(out.extents());
+}
+
+Ref broadcast_arrays(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
+  const State& state = State::of_module(module);
+  core::Layout shape({}, {});
+  for_each_index(nargs, [&](std::int64_t i) {
+    shape = core::broadcast_shapes(shape.extents(),
+                                   to_view(state, args[i], "broadcast_arrays").extents());
+  });
+  std::vector<Ref> out;
+  for_each_index(nargs, [&](std::int64_t i) {
+    const core::ArrayView array = view_of(args[i]);
+    core::checked_nbytes(core::checked_size(shape.extents()), array.dtype);
+    core::Array view = core::with_layout(
+        array, core::broadcast_layout(array.extents(), array.stride_span(), shape.extents()), 0);
+    // Where nothing is repeated each element has its own memory, and may be written.
+    if (view.view().size() != array.size()) view.readonly = true;
+    out.push_back(make_array(state, std::move(view)));
+  });
+  return make_tuple(std::move(out));
+}
+
+/// Whether the keyword indexing of meshgrid() is "ij".
+bool is_matrix_order(const State& state, PyObject* const* args, Py_ssize_t nargs,
+                     PyObject* kwnames) {
+  const auto [indexing] = bind<kMeshgrid>(state, args + nargs, 0, kwnames);
+  if (indexing == nullptr) return false;
+  if (!PyUnicode_Check(indexing))
+    core::fail(Fault::kType, "indexing must be 'xy' or 'ij', not ", type_name(indexing));
+  const std::string text = utf8(indexing);
+  if (text != "xy" && text != "ij")
+    core::fail(Fault::kValue, "indexing is ", short_repr(indexing), "; it must be 'xy' or 'ij'");
+  return text == "ij";
+}
+
+Ref meshgrid(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const bool swaps = !is_matrix_order(state, args, nargs, kwnames) && nargs >= 2;
+  if (nargs > core::kMaxRank)
+    core::fail(Fault::kValue, "meshgrid() got ", nargs, " arrays; the limit is ", core::kMaxRank);
+  const auto axis_of = [swaps](Py_ssize_t i) { return swaps && i < 2 ? 1 - i : i; };
+  core::Layout shape;
+  shape.ndim = static_cast<int>(nargs);
+  for (Py_ssize_t i = 0; i < nargs; ++i) {
+    const core::ArrayView array = to_view(state, args[i], "meshgrid");
+    if (array.ndim > 1) {
+      core::fail(Fault::kValue, "meshgrid(): argument ", i, " has ndim ", array.ndim,
+                 "; it must be 1");
+    }
+    if (state.modes.strict && array.dtype != view_of(args[0]).dtype) {
+      core::fail(Fault::kType, "meshgrid(): argument ", i, " is ", core::name(array.dtype),
+                 ", argument 0 ", core::name(view_of(args[0]).dtype),
+                 "; in a strict namespace the dtypes must be equal");
+    }
+    shape.shape[axis_of(i)] = array.size();
+  }
+  std::vector<Ref> out;
+  for (Py_ssize_t i = 0; i < nargs; ++i) {
+    const core::ArrayView array = view_of(args[i]);
+    core::Layout layout;
+    for (int axis = 0; axis < shape.ndim; ++axis) {
+      const bool own = axis == axis_of(i) && array.ndim == 1;
+      layout.push(shape.shape[axis], own ? array.strides[0] : 0);
+    }
+    core::checked_nbytes(core::checked_size(layout.extents()), array.dtype);
+    out.push_back(make_array(state, copy_to_new(core::with_layout(array, layout, 0), array.dtype,
+                                                default_copy_device(array.device()))));
+  }
+  return make_tuple(std::move(out));
+}
+
+}  // namespace
+
+PyMethodDef kBroadcastingFunctions[] = {
+    entry<kBroadcastArrays, &broadcast_arrays>(),
+    entry<kBroadcastShapes, &broadcast_shapes>(),
+    entry<kMeshgrid, &meshgrid>(),
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace refarray::extension

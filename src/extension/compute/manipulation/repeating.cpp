@@ -1,0 +1,195 @@
+// repeat(), roll() and tile(): copies of an array, or of parts of it, side by side.
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "compute/indexing/gather.hpp"
+#include "core/error.hpp"
+#include "core/ledger.hpp"
+#include "extension/array/conversions.hpp"
+#include "extension/array/object.hpp"
+#include "extension/capi/args.hpp"
+#include "extension/capi/errors.hpp"
+#include "extension/capi/methods.hpp"
+#include "extension/capi/signals.hpp"
+#include "extension/compute/indexing/taking.hpp"
+#include "extension/compute/manipulation/rolling.hpp"
+#include "extension/compute/manipulation/rows.hpp"
+#include "extension/compute/operands.hpp"
+#include "extension/copy/copying.hpp"
+#include "extension/modes/namespace_module.hpp"
+
+namespace refarray::extension {
+namespace {
+
+using core::Fault;
+
+/// The elements in row-major order along one axis: a view where strides express that, or a copy.
+core::Array flat_array(const core::ArrayView& array) {
+  const std::int64_t flat[] = {array.size()};
+  if (const auto layout = core::reshape_layout(array.extents(), array.stride_span(), flat))
+    return core::with_layout(array, *layout, 0);
+  const core::Array fresh = working_copy(array, array.dtype, default_copy_device(array.device()));
+  return core::with_layout(fresh, core::c_layout(flat), 0);
+}
+
+std::int64_t times(const char* function, std::int64_t extent, std::int64_t count) {
+  std::int64_t out = 0;
+  if (!__builtin_mul_overflow(extent, count, &out)) return out;
+  core::fail(Fault::kOverflow, function, "(): an extent of ", extent, " repeated ", count,
+             " times exceeds 2**63 - 1");
+}
+
+void check_count(const char* function, const char* what, std::int64_t count) {
+  if (count >= 0) return;
+  core::fail(Fault::kValue, function, "(): ", what, " is ", count, "; it must be 0 or more");
+}
+
+/// Each element along `axis`, `count` times.
+core::Array repeat_by_count(const core::ArrayView& array, std::int64_t count, int axis) {
+  check_count(kRepeat.name, "repeats", count);
+  core::Layout shape(array.extents(), array.stride_span());
+  shape.shape[axis] = times(kRepeat.name, array.shape[axis], count);
+  const core::Device device = default_copy_device(array.device());
+  Unfinished out(
+      allocate_on(device, array.dtype, shape.extents(), /*zeroed=*/array.dtype.is_packed()));
+  const core::Layout& made = out.array().layout;
+  core::Layout to, from;  // axis is split in two, the elements and their repetitions
+  for (int i = 0; i < array.ndim; ++i) {
+    to.push(array.shape[i], made.strides[i]);
+    from.push(array.shape[i], array.strides[i]);
+  }
+  to.strides[axis] = core::wrapped_product(made.strides[axis], count);
+  to.push(count, made.strides[axis]);
+  from.push(count, 0);
+  copy_elements(core::with_layout(out.array(), to, 0), core::with_layout(array, from, 0));
+  return out.finish();
+}
+
+core::Array repeat_by_array(const core::ArrayView& array, const core::ArrayView& repeats,
+                            int axis) {
+  core::check_index_dtype(repeats.dtype, "repeats");
+  if (repeats.ndim > 1 ||
+      (repeats.ndim == 1 && repeats.shape[0] != 1 && repeats.shape[0] != array.shape[axis])) {
+    core::fail(Fault::kValue, "repeat(): repeats has shape ", core::shape_text(repeats.extents()),
+               ", which does not broadcast to (", array.shape[axis], ",)");
+  }
+  require_computable_memory(array, kRepeat.name);
+  require_computable_memory(repeats, kRepeat.name);
+  core::note_attempt(core::Entry::kCopy, -1);
+  const std::int64_t shape[] = {array.shape[axis]};
+  const core::Array all = core::with_layout(
+      repeats, core::broadcast_layout(repeats.extents(), repeats.stride_span(), shape), 0);
+  core::Array indices;
+  run_interruptibly(8 * array.shape[axis], [&](const core::InterruptCheck& interrupt) {
+    return core::repeated_indices(indices, all, interrupt);
+  });
+  core::Array out = take_along(array, indices, axis, "repeat()");
+  core::note(core::Entry::kCopy, out.view().nbytes());
+  return out;
+}
+
+Ref repeat(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [x, repeats, axis_argument] = bind<kRepeat>(state, args, nargs, kwnames);
+  core::ArrayView array = to_view(state, x, kRepeat.name);
+  core::Array flat;
+  int axis = 0;
+  if (is_given(axis_argument)) {
+    axis = core::normalize_axis(to_int64(axis_argument, "axis"), array.ndim);
+  } else {
+    flat = flat_array(array);
+    array = flat;
+  }
+  if (array.ndim == core::kMaxRank) {
+    core::fail(Fault::kValue, "repeat(): x has ndim ", array.ndim, "; the limit is ",
+               core::kMaxRank - 1);
+  }
+  refuse_other_namespace(state, repeats);
+  if (is_array(state, repeats)) refuse_counting(state, kRepeat.name);
+  return make_array(state, is_array(state, repeats)
+                               ? repeat_by_array(array, view_of(repeats), axis)
+                               : repeat_by_count(array, to_int64(repeats, "repeats"), axis));
+}
+
+// --- roll.
+
+Ref roll(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [x, shift, axis] = bind<kRoll>(state, args, nargs, kwnames);
+  const core::ArrayView array = to_view(state, x, kRoll.name);
+  const Integers shifts = to_integers(state, shift, "shift");
+  if (!is_given(axis)) {
+    if (shifts.count != 1) {
+      core::fail(Fault::kValue, "roll(): shift has ", shifts.count,
+                 " entries; without axis it must be one integer");
+    }
+    const core::Array flat = flat_array(array);
+    const std::int64_t by[] = {total_shift(0, shifts.values[0], array.size())};
+    const core::Array out = rolled(flat, by);
+    return make_array(state, core::with_layout(out, core::c_layout(array.extents()), 0));
+  }
+  const Integers axes = to_integers(state, axis, "axis");
+  const bool is_one = shifts.count == 1 && !PyTuple_Check(shift) && !PyList_Check(shift);
+  if (!is_one && shifts.count != axes.count) {
+    core::fail(Fault::kValue, "roll(): shift has ", shifts.count, " entries, axis has ", axes.count,
+               "; the numbers must be equal, or shift one integer");
+  }
+  std::int64_t by[core::kMaxRank] = {};
+  for (int i = 0; i < axes.count; ++i) {  // shifts of an axis that is given twice add up
+    const int at = core::normalize_axis(axes.values[i], array.ndim);
+    by[at] = total_shift(by[at], shifts.values[is_one ? 0 : i], array.shape[at]);
+  }
+  return make_array(state, rolled(array, by));
+}
+
+// --- tile.
+
+Ref tile(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [x, repetitions] = bind<kTile>(state, args, nargs, kwnames);
+  const core::ArrayView array = to_view(state, x, kTile.name);
+  if (state.modes.strict) require_tuple(repetitions, "repetitions");
+  const Integers counts = to_integers(state, repetitions, "repetitions");
+  const int ndim = array.ndim > counts.count ? array.ndim : counts.count;
+  core::Layout shape;
+  for (int i = 0; i < ndim; ++i) {
+    const int of_array = i - (ndim - array.ndim), of_counts = i - (ndim - counts.count);
+    const std::int64_t count = of_counts < 0 ? 1 : counts.values[of_counts];
+    check_count(kTile.name, "an entry of repetitions", count);
+    shape.push(times(kTile.name, of_array < 0 ? 1 : array.shape[of_array], count), count);
+  }
+  const core::Device device = default_copy_device(array.device());
+  Unfinished out(
+      allocate_on(device, array.dtype, shape.extents(), /*zeroed=*/array.dtype.is_packed()));
+  if (out.array().view().size() == 0) return make_array(state, out.finish());
+  core::Layout to, from;  // each axis is split in two; axes of extent 1 are left out, so that
+                          // the others are fewer than 64
+  for (int i = 0; i < ndim; ++i) {
+    const int of_array = i - (ndim - array.ndim);
+    const std::int64_t extent = of_array < 0 ? 1 : array.shape[of_array];
+    const std::int64_t count = shape.strides[i];
+    const std::int64_t stride = out.array().layout.strides[i];
+    if (count != 1) {
+      to.push(count, core::wrapped_product(stride, extent));
+      from.push(count, 0);
+    }
+    if (extent != 1) {
+      to.push(extent, stride);
+      from.push(extent, array.strides[of_array]);
+    }
+  }
+  copy_elements(core::with_layout(out.array(), to, 0), core::with_layout(array, from, 0));
+  return make_array(state, out.finish());
+}
+
+}  // namespace
+
+PyMethodDef kRepeatingFunctions[] = {
+    entry<kRepeat, &repeat>(),
+    entry<kRoll, &roll>(),
+    entry<kTile, &tile>(),
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace refarray::extension

@@ -1,0 +1,79 @@
+// Operands of computations: arrays that the CPU can read, and Python numbers.
+#pragma once
+
+#include <Python.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/array.hpp"
+#include "core/promotion.hpp"
+#include "extension/array/element.hpp"
+#include "extension/capi/ref.hpp"
+#include "extension/module/state.hpp"
+
+namespace refarray::extension {
+
+// In the functions below `function` names the Python function in error messages.
+
+/// Waits for device work on the array. Throws ErrorSet with NotImplementedError for memory that the
+/// CPU cannot address: there are no kernels for devices yet.
+void require_computable_memory(const core::ArrayView& array, const char* function,
+                               bool writes = false);
+
+/// Index into kScalars of a dtype of `accepts`. Throws kType for others.
+int computable_row(const core::DType& dtype, const char* function, core::DtypeSet accepts);
+
+/// A view of an argument that must be an Array in memory that the CPU can read, with a dtype of
+/// `accepts`. Throws kType otherwise, and as require_computable_memory().
+core::ArrayView computable_view(const State& state, PyObject* x, const char* function,
+                                core::DtypeSet accepts = core::dtype_sets::kAll);
+
+/// An argument that is an Array, or a number, which takes the dtype of the array beside it: one
+/// that to_exact_number() takes.
+class Operand {
+ public:
+  /// Empty if the object is neither. Runs user code.
+  Operand(const State& state, PyObject* object);
+  Operand(const Operand&) = delete;
+  Operand& operator=(const Operand&) = delete;
+
+  bool is_array() const noexcept { return is_array_; }
+  bool is_number() const noexcept { return static_cast<bool>(number_); }
+  /// The bool, int, float or complex object; nullptr if it is no number.
+  PyObject* number() const noexcept { return number_.get(); }
+  explicit operator bool() const noexcept { return is_array_ || number_; }
+  const core::ArrayView& view() const noexcept { return view_; }
+
+  /// The row of kScalars that a number takes beside an array of row `other`: the same, but a
+  /// complex number beside real floats is complex. Throws kType where the standard leaves the
+  /// combination undefined.
+  int row_beside(int other, const char* function) const;
+  /// Makes a number an array of ndim 0. Throws OverflowError if the dtype cannot represent it.
+  void convert_number(const core::DType& dtype);
+
+ private:
+  Ref number_;  // a bool, int, float or complex
+  core::ArrayView view_;
+  bool is_array_;
+  alignas(16) std::byte element_[16];
+};
+
+/// The operands of a function, for messages.
+inline constexpr char kTakesNumbers[] = "arrays and Python numbers";
+
+/// Throws kType for an argument that is neither an array of the namespace nor a number.
+[[noreturn, gnu::cold]] void fail_operand(const char* function, PyObject* object,
+                                          const char* takes = kTakesNumbers);
+
+/// What an operator returns for an operand that is neither: NotImplemented, so that the operand's
+/// own method is called. Throws as fail_operand() if it exports memory: NumPy would compute with
+/// it, or take the two for unequal; in strict namespaces also for sequences.
+[[gnu::cold]] Ref not_implemented(const State& state, const char* function, PyObject* object,
+                                  const char* takes = kTakesNumbers);
+
+/// The row of kScalars to which two operands promote; numbers are converted to it. One of them at
+/// least must be an array. Throws kType where the standard leaves the promotion undefined.
+int promote_operands(Operand& x1, Operand& x2, const char* function);
+
+}  // namespace refarray::extension

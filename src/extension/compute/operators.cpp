@@ -1,0 +1,121 @@
+// The operators of the Array type: each is an elementwise function, but for @.
+#include "core/error.hpp"
+#include "extension/array/object.hpp"
+#include "extension/capi/errors.hpp"
+#include "extension/compute/elementwise.hpp"
+#include "extension/compute/linalg/matmul.hpp"
+#include "extension/compute/linalg/rows.hpp"
+#include "extension/compute/operands.hpp"
+#include "extension/interop/scalars.hpp"
+#include "extension/modes/poisoned_views.hpp"
+
+namespace refarray::extension {
+namespace {
+
+using core::Elementwise;
+using enum core::Elementwise;
+
+/// The interpreter calls a binary slot of the type of either operand.
+const State& state_of(PyObject* x1, PyObject* x2) noexcept {
+  return State::of_object(is_any_array(x1) ? x1 : x2);
+}
+
+template <Elementwise Operation>
+Ref unary(PyObject* x) {
+  return compute_unary(State::of_object(x), Operation, x);
+}
+
+template <Elementwise Operation>
+Ref binary(PyObject* x1, PyObject* x2) {
+  return compute_binary(state_of(x1, x2), Operation, x1, x2, /*for_operator=*/true);
+}
+
+template <Elementwise Operation>
+Ref in_place(PyObject* x1, PyObject* x2) {
+  const State& state = State::of_object(x1);
+  if (!state.modes.poison_views) return compute_in_place(state, Operation, x1, x2);
+  return compute_in_place(state, Operation, target_in_place(state, x1, x2).get(), x2);
+}
+
+/// pow(x1, x2, modulus) is for integers of Python only.
+Ref power(PyObject* x1, PyObject* x2, PyObject* modulus) {
+  if (modulus != Py_None) return Ref::borrow(Py_NotImplemented);
+  return binary<kPow>(x1, x2);
+}
+Ref power_in_place(PyObject* x1, PyObject* x2, PyObject*) { return in_place<kPow>(x1, x2); }
+
+/// The standard has no divmod(). Without a method, NumPy's would convert the array and compute.
+Ref divide_with_remainder(PyObject* x1, PyObject* x2) {
+  PyObject* const other = is_any_array(x1) ? x2 : x1;
+  if (!is_any_array(other) && !exports_memory(state_of(x1, x2), other))
+    return Ref::borrow(Py_NotImplemented);
+  core::fail(core::Fault::kType, "divmod() takes no arrays; compute x1 // x2 and x1 % x2");
+}
+
+Ref matmul(PyObject* x1, PyObject* x2) {
+  const State& state = state_of(x1, x2);
+  for (PyObject* x : {x1, x2})
+    if (!is_any_array(x)) return not_implemented(state, kMatmul.name, x, "arrays");
+  return compute_matmul(state, x1, x2);
+}
+Ref matmul_in_place(PyObject* x1, PyObject* x2) {
+  const State& state = State::of_object(x1);
+  if (!is_any_array(x2)) return not_implemented(state, kMatmul.name, x2, "arrays");
+  if (!state.modes.poison_views) return compute_matmul_in_place(state, x1, x2);
+  return compute_matmul_in_place(state, target_in_place(state, x1, x2).get(), x2);
+}
+
+Ref compare(PyObject* x1, PyObject* x2, int operation) {
+  constexpr Elementwise kOperations[] = {kLess,     kLessEqual, kEqual,
+                                         kNotEqual, kGreater,   kGreaterEqual};
+  static_assert(Py_LT == 0 && Py_LE == 1 && Py_EQ == 2 && Py_NE == 3 && Py_GT == 4 && Py_GE == 5);
+  return compute_binary(State::of_object(x1), kOperations[operation], x1, x2,
+                        /*for_operator=*/true);
+}
+
+}  // namespace
+
+void add_operators(std::vector<PyType_Slot>& slots, const Modes& modes) {
+  const PyType_Slot operators[] = {
+      {Py_tp_richcompare, slot_pointer<&compare>()},
+      {Py_nb_absolute, slot_pointer<&unary<kAbs>>()},
+      {Py_nb_invert, slot_pointer<&unary<kBitwiseInvert>>()},
+      {Py_nb_negative, slot_pointer<&unary<kNegative>>()},
+      {Py_nb_positive, slot_pointer<&unary<kPositive>>()},
+      {Py_nb_add, slot_pointer<&binary<kAdd>>()},
+      {Py_nb_and, slot_pointer<&binary<kBitwiseAnd>>()},
+      {Py_nb_divmod, slot_pointer<&divide_with_remainder>()},
+      {Py_nb_floor_divide, slot_pointer<&binary<kFloorDivide>>()},
+      {Py_nb_lshift, slot_pointer<&binary<kBitwiseLeftShift>>()},
+      {Py_nb_matrix_multiply, slot_pointer<&matmul>()},
+      {Py_nb_multiply, slot_pointer<&binary<kMultiply>>()},
+      {Py_nb_or, slot_pointer<&binary<kBitwiseOr>>()},
+      {Py_nb_power, slot_pointer<&power>()},
+      {Py_nb_remainder, slot_pointer<&binary<kRemainder>>()},
+      {Py_nb_rshift, slot_pointer<&binary<kBitwiseRightShift>>()},
+      {Py_nb_subtract, slot_pointer<&binary<kSubtract>>()},
+      {Py_nb_true_divide, slot_pointer<&binary<kDivide>>()},
+      {Py_nb_xor, slot_pointer<&binary<kBitwiseXor>>()},
+  };
+  const PyType_Slot in_place_operators[] = {
+      {Py_nb_inplace_add, slot_pointer<&in_place<kAdd>>()},
+      {Py_nb_inplace_and, slot_pointer<&in_place<kBitwiseAnd>>()},
+      {Py_nb_inplace_floor_divide, slot_pointer<&in_place<kFloorDivide>>()},
+      {Py_nb_inplace_lshift, slot_pointer<&in_place<kBitwiseLeftShift>>()},
+      {Py_nb_inplace_matrix_multiply, slot_pointer<&matmul_in_place>()},
+      {Py_nb_inplace_multiply, slot_pointer<&in_place<kMultiply>>()},
+      {Py_nb_inplace_or, slot_pointer<&in_place<kBitwiseOr>>()},
+      {Py_nb_inplace_power, slot_pointer<&power_in_place>()},
+      {Py_nb_inplace_remainder, slot_pointer<&in_place<kRemainder>>()},
+      {Py_nb_inplace_rshift, slot_pointer<&in_place<kBitwiseRightShift>>()},
+      {Py_nb_inplace_subtract, slot_pointer<&in_place<kSubtract>>()},
+      {Py_nb_inplace_true_divide, slot_pointer<&in_place<kDivide>>()},
+      {Py_nb_inplace_xor, slot_pointer<&in_place<kBitwiseXor>>()},
+  };
+  slots.insert(slots.end(), std::begin(operators), std::end(operators));
+  if (!modes.strict) slots.push_back({Py_sq_contains, slot_pointer<&array_contains>()});
+  if (modes.immutable) return;
+  slots.insert(slots.end(), std::begin(in_place_operators), std::end(in_place_operators));
+}
+
+}  // namespace refarray::extension

@@ -1,0 +1,129 @@
+// sort(), argsort() and searchsorted().
+#include <string>
+#include <utility>
+
+#include "compute/indexing/gather.hpp"
+#include "compute/sorting/sort.hpp"
+#include "core/error.hpp"
+#include "extension/array/conversions.hpp"
+#include "extension/array/object.hpp"
+#include "extension/capi/args.hpp"
+#include "extension/capi/errors.hpp"
+#include "extension/capi/methods.hpp"
+#include "extension/capi/object_text.hpp"
+#include "extension/capi/signals.hpp"
+#include "extension/compute/indexing/taking.hpp"
+#include "extension/compute/operands.hpp"
+#include "extension/compute/rows_sorting.hpp"
+#include "extension/copy/copying.hpp"
+
+namespace refarray::extension {
+namespace {
+
+using core::Fault;
+
+/// A strict namespace takes the real-valued dtypes of the standard, to which bool does not belong.
+void require_order(const State& state, const core::DType& dtype, const char* function) {
+  if (state.modes.strict && dtype.kind == core::Kind::kBool)
+    core::fail(Fault::kType, function, "() takes arrays of real-valued dtypes, not bool");
+  if (!dtype.is_complex()) return;
+  core::fail(Fault::kType, function, "() takes arrays of real-valued dtypes or bool, not ",
+             core::name(dtype), ": complex numbers have no order");
+}
+
+bool is_true(PyObject* argument, bool by_default) {
+  return argument == nullptr ? by_default : check(calling<PyObject_IsTrue>(argument)) != 0;
+}
+
+/// sort() or, if `kOrders`, argsort().
+template <const FunctionRow& kRow, bool kOrders>
+Ref sorted(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [x, axis_argument, descending, stable] = bind<kRow>(state, args, nargs, kwnames);
+  const core::ArrayView array = computable_view(state, x, kRow.name);
+  require_order(state, array.dtype, kRow.name);
+  const int axis = core::normalize_axis(
+      axis_argument == nullptr ? -1 : to_int64(axis_argument, "axis"), array.ndim);
+  const bool descends = is_true(descending, false);
+  is_true(stable, true);  // every order is stable; the argument is only checked
+  constexpr core::DType kIndex{core::Kind::kInt, 64};
+  core::Array out =
+      core::new_array(kOrders ? kIndex : array.dtype, array.extents(), /*zeroed=*/false);
+  run_interruptibly(array.nbytes(), [&](const core::InterruptCheck& interrupt) {
+    return kOrders ? core::sort_order(out, array, axis, descends, interrupt)
+                   : core::sort(out, array, axis, descends, interrupt);
+  });
+  return make_array(state, std::move(out));
+}
+
+bool is_right(PyObject* side) {
+  if (side == nullptr) return false;
+  if (!PyUnicode_Check(side))
+    core::fail(Fault::kType, "side must be 'left' or 'right', not ", type_name(side));
+  const std::string text = utf8(side);
+  if (text != "left" && text != "right")
+    core::fail(Fault::kValue, "side is ", short_repr(side), "; it must be 'left' or 'right'");
+  return text == "right";
+}
+
+/// x1 in the order of `sorter`.
+core::Array by_sorter(const State& state, const core::ArrayView& x1, PyObject* sorter) {
+  const core::ArrayView order = to_view(state, sorter, kSearchsorted.name);
+  require_computable_memory(order, kSearchsorted.name);
+  core::check_index_dtype(order.dtype, "sorter");
+  if (order.ndim != 1 || order.shape[0] != x1.shape[0]) {
+    core::fail(Fault::kValue, "searchsorted(): sorter has shape ",
+               core::shape_text(order.extents()), ", x1 has shape ", core::shape_text(x1.extents()),
+               "; they must be equal");
+  }
+  return take_along(x1, order, 0, "searchsorted()");
+}
+
+/// The array itself, or `owner`, a copy of it with another dtype.
+core::ArrayView converted(const core::ArrayView& array, const core::DType& dtype,
+                          core::Array& owner) {
+  if (array.dtype == dtype) return array;
+  owner = working_copy(array, dtype);
+  return owner;
+}
+
+Ref searchsorted(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [x1, x2, side, sorter] = bind<kSearchsorted>(state, args, nargs, kwnames);
+  const core::ArrayView array = computable_view(state, x1, kSearchsorted.name);
+  if (array.ndim != 1)
+    core::fail(Fault::kValue, "searchsorted(): x1 has ndim ", array.ndim, "; it must be 1");
+  Operand first(state, x1), second(state, x2);
+  if (!second) {
+    core::fail(Fault::kType, "searchsorted(): x2 must be an array or a Python number, not ",
+               type_name(x2), "; asarray() makes an array");
+  }
+  if (second.is_array()) require_computable_memory(second.view(), kSearchsorted.name);
+  const core::DType dtype = core::scalar_dtype(promote_operands(first, second, kSearchsorted.name));
+  require_order(state, dtype, kSearchsorted.name);
+  const bool after_equals = is_right(side);
+  core::Array ordered, owners[2];
+  core::ArrayView sorted_view = array;
+  if (is_given(sorter)) {
+    ordered = by_sorter(state, array, sorter);
+    sorted_view = ordered;
+  }
+  const core::ArrayView in = converted(sorted_view, dtype, owners[0]);
+  const core::ArrayView values = converted(second.view(), dtype, owners[1]);
+  core::Array out = core::new_array({core::Kind::kInt, 64}, values.extents(), /*zeroed=*/false);
+  run_interruptibly(out.view().nbytes(), [&](const core::InterruptCheck& interrupt) {
+    return core::search_sorted(out, in, values, after_equals, interrupt);
+  });
+  return make_array(state, std::move(out));
+}
+
+}  // namespace
+
+PyMethodDef kSortingFunctions[] = {
+    entry<kSort, &sorted<kSort, false>>(),
+    entry<kArgsort, &sorted<kArgsort, true>>(),
+    entry<kSearchsorted, &searchsorted>(),
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace refarray::extension

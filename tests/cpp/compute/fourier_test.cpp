@@ -1,0 +1,284 @@
+// Tests that Fourier transforms are those of plain loops in long double, have the same bits on
+// every instruction set, for every layout and number of threads, and write no byte beside their
+// output.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "check.hpp"
+#include "compute/fft/transform.hpp"
+#include "core/copy/copy.hpp"
+#include "core/kernels/table.hpp"
+#include "naive.hpp"
+#include "naive_fourier.hpp"
+#include "operands.hpp"
+
+namespace refarray::core {
+namespace {
+
+using check::Case;
+using check::check;
+using check::contiguous;
+using check::dtype_of;
+using check::Form;
+using check::Guarded;
+using check::input_dtype;
+using check::input_length;
+using check::kForms;
+using check::List;
+using check::Numbers;
+using check::output_dtype;
+using check::output_length;
+using check::Random;
+using check::same;
+
+constexpr Direction kBoth[] = {Direction::kForward, Direction::kBackward};
+// Passes of every kind and their products, convolutions, and lengths that are powers of two.
+constexpr std::int64_t kLengths[] = {
+    1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11,  12,  13,  15,  16,  17,  19,  22,  24,  25, 31,
+    34, 49, 60, 61, 64, 67, 94, 97, 98, 99, 105, 121, 127, 128, 134, 169, 210, 243, 256, 257};
+constexpr std::int64_t kBatches[] = {1, 3, 7, 8, 9, 16, 17, 33};
+
+// --- operands
+
+/// Random numbers in [-1, 1].
+Array numbers(Random& random, const DType& dtype, const List& shape) {
+  Array out = new_array(dtype, shape, false);
+  const bool is_wide = dtype == scalar_dtype(10) || dtype == scalar_dtype(12);
+  const std::int64_t count = out.view().size() * (dtype.is_complex() ? 2 : 1);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double value = static_cast<double>(random.between(-(1LL << 52), 1LL << 52)) / 0x1p52;
+    const auto narrow = static_cast<float>(value);
+    if (is_wide) std::memcpy(out.data + i * 8, &value, 8);
+    if (!is_wide) std::memcpy(out.data + i * 4, &narrow, 4);
+  }
+  return out;
+}
+
+/// A copy of any layout: axes in any order, gaps, reversed axes, misaligned elements.
+Array scattered(Random& random, const Array& content) {
+  const auto rank = static_cast<std::size_t>(content.layout.ndim);
+  const List shape(content.layout.shape, content.layout.shape + rank);
+  Layout layout(shape, shape);
+  List order(rank);
+  for (std::size_t i = 0; i < rank; ++i) order[i] = static_cast<std::int64_t>(i);
+  for (std::size_t i = rank; i > 1; --i)
+    std::swap(order[i - 1],
+              order[static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(i) - 1))]);
+  std::int64_t count = 1, offset = 0;
+  for (const std::int64_t each : order) {
+    const auto axis = static_cast<std::size_t>(each);
+    const std::int64_t step = random.between(1, 3);
+    layout.strides[axis] = count * step;
+    count *= std::max<std::int64_t>(shape[axis], 1) * step;
+    if (random.between(0, 2) > 0 || shape[axis] == 0) continue;
+    offset += (shape[axis] - 1) * layout.strides[axis];
+    layout.strides[axis] *= -1;
+  }
+  const std::int64_t shift = random.between(0, 1) == 0 ? 0 : random.between(1, 15);
+  const std::int64_t itemsize = content.dtype.itemsize();
+  Array out = new_array(scalar_dtype(5), List{count * itemsize + shift}, true);
+  out.data += shift + offset * itemsize;
+  out.dtype = content.dtype;
+  out.layout = layout;
+  copy(out, content);
+  return out;
+}
+
+List shape_with(std::int64_t rows, std::int64_t length, int axis) {
+  return axis == 0 ? List{length, rows} : List{rows, length};
+}
+
+/// One sequence of a gapless array of rank 2.
+Numbers sequence(const Array& x, std::int64_t row, int axis) {
+  const std::int64_t length = x.layout.shape[axis], rows = x.layout.shape[1 - axis];
+  Numbers out;
+  for (std::int64_t k = 0; k < length; ++k)
+    out.push_back(check::element(x, axis == 0 ? k * rows + row : row * length + k));
+  return out;
+}
+
+std::string label(Form kind, bool is_wide, std::int64_t n, std::int64_t rows, int axis) {
+  return text(kind == Form::kComplex    ? "complex"
+              : kind == Form::kFromReal ? "from real"
+                                        : "to real",
+              is_wide ? " double" : " single", ", n = ", n, ", rows = ", rows, ", axis = ", axis);
+}
+
+/// Calls `body` for every kind of transform in both precisions.
+template <class Body>
+void each_kind(const Body& body) {
+  for (const Form kind : kForms)
+    for (const bool is_wide : {false, true}) body(kind, is_wide);
+}
+
+/// Compares a transform of an array of rank 2 with plain loops, at every level.
+void compare(Form kind, bool is_wide, const Array& x, int axis, std::int64_t n, Random& random) {
+  const std::int64_t rows = x.layout.shape[1 - axis];
+  const std::string what = label(kind, is_wide, n, rows, axis);
+  const Direction direction = kBoth[random.between(0, 1)];
+  const double scale = random.between(0, 1) == 0 ? 1.0 : 0.25;
+  const Array view = scattered(random, x);
+  const kernels::Choices all = kernels::choices();
+  Array first;
+  for (int i = all.count - 1; i >= 0; --i) {  // the best is left in use
+    kernels::use(all.tables[i]->name);
+    const Guarded out(random, output_dtype(kind, is_wide),
+                      shape_with(rows, output_length(kind, n), axis));
+    check(transform(out.array, i % 2 == 0 ? view : x, axis, n, direction, scale, {}), what);
+    check(out.is_intact(), text(what, " writes beside its output"));
+    const Array found = contiguous(out.array);
+    if (i == all.count - 1) {
+      first = found;
+      for (std::int64_t row = 0; row < rows; ++row) {
+        const Numbers wanted = check::naive(kind, sequence(x, row, axis), n, direction, scale);
+        const long double off = check::error(sequence(found, row, axis), wanted, is_wide);
+        check(off <= 0.6L * std::max(1.0L, std::log2(static_cast<long double>(n))),
+              text(what, " has an error of ", std::to_string(static_cast<double>(off))));
+      }
+    }
+    check(same(found.dtype, found.data, first.data, first.view().size()),
+          text(what, " at level ", all.tables[i]->name));
+  }
+}
+
+const Case lengths("Fourier transforms of all kinds of lengths", [] {
+  Random random(41);
+  each_kind([&](Form kind, bool is_wide) {
+    for (const std::int64_t n : kLengths) {
+      for (const int axis : {0, 1}) {
+        const std::int64_t rows = kBatches[random.between(0, 3)];
+        const Array x = numbers(random, input_dtype(kind, is_wide),
+                                shape_with(rows, input_length(kind, n), axis));
+        compare(kind, is_wide, x, axis, n, random);
+      }
+    }
+  });
+});
+
+const Case batches("Fourier transforms of any number of sequences", [] {
+  Random random(42);
+  each_kind([&](Form kind, bool is_wide) {
+    for (const std::int64_t rows : kBatches) {
+      for (const std::int64_t n : {12, 17, 67}) {
+        for (const int axis : {0, 1}) {
+          const Array x = numbers(random, input_dtype(kind, is_wide),
+                                  shape_with(rows, input_length(kind, n), axis));
+          compare(kind, is_wide, x, axis, n, random);
+        }
+      }
+    }
+  });
+});
+
+const Case resized("sequences are cut or extended by zeros", [] {
+  Random random(43);
+  each_kind([&](Form kind, bool is_wide) {
+    for (const std::int64_t extent : {0, 1, 2, 7, 12}) {
+      for (const std::int64_t n : {1, 2, 3, 8, 13, 34}) {
+        for (const int axis : {0, 1}) {
+          const Array x = numbers(random, input_dtype(kind, is_wide), shape_with(5, extent, axis));
+          compare(kind, is_wide, x, axis, n, random);
+        }
+      }
+    }
+  });
+});
+
+const Case in_place("a transform may take the place of its argument", [] {
+  Random random(44);
+  for (const bool is_wide : {false, true}) {
+    for (const std::int64_t n : {1, 2, 15, 16, 67, 210}) {
+      for (const int axis : {0, 1, 2}) {
+        List shape{3, 5, 4};
+        shape[static_cast<std::size_t>(axis)] = n;
+        const Array x = numbers(random, dtype_of(true, is_wide), shape);
+        const Array view = scattered(random, x), out = new_array(x.dtype, shape, true);
+        check(transform(out, x, axis, n, Direction::kForward, 0.5, {}));
+        check(transform(view, view, axis, n, Direction::kForward, 0.5, {}));
+        check(same(out.dtype, out.data, contiguous(view).data, out.view().size()),
+              text("n = ", n, ", axis = ", axis));
+      }
+    }
+  }
+});
+
+const Case empty("no sequences are transformed to none", [] {
+  each_kind([](Form kind, bool is_wide) {
+    const Array x = new_array(input_dtype(kind, is_wide), List{0, input_length(kind, 6)}, true);
+    const Array out = new_array(output_dtype(kind, is_wide), List{0, output_length(kind, 6)}, true);
+    check(transform(out, x, 1, 6, Direction::kForward, 1, {}));
+  });
+});
+
+/// Arrays that are worth several threads, and what holds their transforms.
+template <class Body>
+void each_long_transform(const Body& body) {
+  Random random(45);
+  each_kind([&](Form kind, bool is_wide) {
+    for (const std::int64_t n : {240, 257}) {
+      for (const int axis : {0, 1}) {
+        const List shape = shape_with(3000, input_length(kind, n), axis);
+        const Array x = scattered(random, numbers(random, input_dtype(kind, is_wide), shape));
+        body(label(kind, is_wide, n, 3000, axis), x, axis, n, output_dtype(kind, is_wide),
+             shape_with(3000, output_length(kind, n), axis));
+      }
+    }
+  });
+}
+
+const Case threads("threads do not change transforms", [] {
+  each_long_transform([](const std::string& what, const Array& x, int axis, std::int64_t n,
+                         const DType& dtype, const List& shape) {
+    const Array alone = new_array(dtype, shape, true), shared = new_array(dtype, shape, true);
+    check(transform(alone, x, axis, n, Direction::kForward, 1, {}), what);
+    set_copy_threads(4);
+    check(transform(shared, x, axis, n, Direction::kForward, 1, {}), what);
+    set_copy_threads(1);
+    check(same(alone.dtype, alone.data, shared.data, alone.view().size()), what);
+  });
+});
+
+/// Stops the work at a call.
+struct Stopper {
+  int calls_left;
+
+  InterruptCheck check() {
+    return {[](void* self) noexcept { return --static_cast<Stopper*>(self)->calls_left < 0; },
+            this};
+  }
+};
+
+const Case interrupts("an interrupt ends a transform with false", [] {
+  for (const int count : {1, 4}) {
+    set_copy_threads(count);
+    each_long_transform([count](const std::string& what, const Array& x, int axis, std::int64_t n,
+                                const DType& dtype, const List& shape) {
+      const Array out = new_array(dtype, shape, true);
+      for (const int call : {0, 1, 1 << 30}) {
+        Stopper stopper{call};
+        const bool goes_on = transform(out, x, axis, n, Direction::kForward, 1, stopper.check());
+        check(goes_on == (stopper.calls_left >= 0), what);
+        // The other threads may have taken all pieces before this one.
+        if (count == 1) check(goes_on == (call > 1), what);
+      }
+    });
+  }
+  set_copy_threads(1);
+});
+
+const Case long_sequences("one long sequence is interrupted, too", [] {
+  for (const std::int64_t n : {std::int64_t{1} << 21, std::int64_t{1} << 20 | 7}) {
+    const Array x = new_array(scalar_dtype(11), List{n}, true);
+    const Array out = new_array(scalar_dtype(11), List{n}, true);
+    Stopper counting{1 << 30}, stopping{3};
+    check(transform(out, x, 0, n, Direction::kForward, 1, counting.check()));
+    check((1 << 30) - counting.calls_left > 4, "a sequence is transformed without a check");
+    check(!transform(out, x, 0, n, Direction::kForward, 1, stopping.check()));
+  }
+});
+
+}  // namespace
+}  // namespace refarray::core

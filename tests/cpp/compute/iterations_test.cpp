@@ -1,0 +1,89 @@
+// Tests the QR iterations of the decompositions: their limits, and that the limits are far away.
+#include <cmath>
+
+#include "check.hpp"
+#include "compute/linalg/decompositions/parts/bidiagonal.hpp"
+#include "compute/linalg/decompositions/parts/schur.hpp"
+#include "compute/linalg/decompositions/parts/tridiagonal.hpp"
+#include "dense.hpp"
+
+namespace refarray::core {
+namespace {
+
+using check::Case;
+using check::check;
+using check::Random;
+
+constexpr Index kOrder = 60;
+
+template <class T>
+Matrix<T> random_matrix(Random& random) {
+  constexpr DType kDType = kDTypeOf<T>;
+  Matrix<T> out(kOrder, kOrder);
+  for (Index j = 0; j < kOrder; ++j) {
+    for (Index i = 0; i < kOrder; ++i) {
+      const check::Wide each = number(random, kDType);
+      if constexpr (kIsComplex<T>) {
+        out(i, j) = T(each);
+      } else {
+        out(i, j) = static_cast<double>(each.real());
+      }
+    }
+  }
+  return out;
+}
+
+template <class T>
+void check_schur(std::uint64_t seed) {
+  Random random(seed);
+  const InterruptCheck never;
+  Progress progress(never);
+  const Matrix<T> x = random_matrix<T>(random);
+  for (const bool has_vectors : {false, true}) {
+    for (const Index most : {Index{0}, Index{1}}) {
+      Schur<T> out;
+      check(find_schur(out, x, has_vectors, progress, most) == Ending::kNotConverged);
+    }
+    Schur<T> out;
+    check(find_schur(out, x, has_vectors, progress, 6) == Ending::kDone);
+    if (!has_vectors) continue;
+    check((out.u * out.t * out.u.adjoint() - x).norm() <= 1e-13 * kOrder);
+    check((out.u * out.u.adjoint() - Matrix<T>::Identity(kOrder, kOrder)).norm() <= 1e-13 * kOrder);
+    for (Index i = 0; i + 2 < kOrder; ++i)
+      check(out.t.col(i).tail(kOrder - i - 2).cwiseAbs().maxCoeff() == 0);
+  }
+}
+
+const Case schur("Schur forms: the limit of iterations ends the work", [] {
+  check_schur<double>(81);
+  check_schur<std::complex<double>>(82);
+});
+
+const Case tridiagonal("tridiagonal matrices: the limit of iterations ends the work", [] {
+  const InterruptCheck never;
+  Progress progress(never);
+  for (const Index most : {Index{0}, Index{1}, Index{6}}) {
+    Vector<double> diagonal = Vector<double>::LinSpaced(kOrder, -1, 1);
+    Vector<double> below = Vector<double>::Constant(kOrder - 1, 0.5);
+    Matrix<double> vectors = Matrix<double>::Identity(kOrder, kOrder);
+    const Ending ending =
+        diagonalize_tridiagonal(diagonal, below, sweeps_of(vectors, kOrder), progress, most);
+    check(ending == (most < 6 ? Ending::kNotConverged : Ending::kDone));
+  }
+});
+
+const Case bidiagonal("bidiagonal matrices: the limit of iterations ends the work", [] {
+  const InterruptCheck never;
+  Progress progress(never);
+  for (const Index most : {Index{0}, Index{1}, Index{6}}) {
+    Vector<double> diagonal = Vector<double>::LinSpaced(kOrder, -1, 1);
+    Vector<double> above = Vector<double>::Constant(kOrder, 0.5);
+    Matrix<double> u = Matrix<double>::Identity(kOrder, kOrder), v = u;
+    const Ending ending = diagonalize_bidiagonal(diagonal, above, sweeps_of(u, kOrder),
+                                                 sweeps_of(v, kOrder), progress, most);
+    check(ending == (most < 6 ? Ending::kNotConverged : Ending::kDone));
+  }
+});
+
+}  // namespace
+}  // namespace refarray::core
