@@ -16,6 +16,12 @@ endif()
 # Builds an extension module of the sources below a folder, for the limited API if scikit-build-core requests it.
 function(refarray_extension name folder)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.cpp")
+  # Of src/extension: the part that computes, or what stands for it.
+  if(REFARRAY_COMPUTE)
+    list(FILTER sources EXCLUDE REGEX "/without_compute\\.cpp$")
+  else()
+    list(FILTER sources EXCLUDE REGEX "/extension/compute/")
+  endif()
   if(SKBUILD_SABI_VERSION)
     python_add_library(${name} MODULE WITH_SOABI USE_SABI ${SKBUILD_SABI_VERSION} ${sources})
   else()
@@ -38,7 +44,7 @@ function(refarray_extension name folder)
 endfunction()
 
 refarray_extension(_native src/extension)
-target_link_libraries(_native PRIVATE refarray_compute refarray_dlpack)
+target_link_libraries(_native PRIVATE $<TARGET_NAME_IF_EXISTS:refarray_compute> refarray_dlpack)
 if(REFARRAY_SANITIZE)
   # A handler for abi::__forced_unwind binds a null reference: pthread_exit throws no object.
   target_compile_options(_native PRIVATE -fno-sanitize=null)

@@ -44,8 +44,8 @@ endfunction()
 # refarray_layer(name libraries...): the static library refarray_<name> of src/<name>, linked with the given libraries.
 function(refarray_layer name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${name}/*.cpp")
-  list(FILTER sources EXCLUDE REGEX "/(core/kernels/level|compute/kernels/.*)\\.cpp$")  # compiled once per instruction set: see Kernels.cmake
-  list(FILTER sources EXCLUDE REGEX "/compute/linalg/decompositions/.*\\.cpp$")  # they include Eigen: see Decompositions.cmake
+  list(FILTER sources EXCLUDE REGEX "/(core/kernels/level|compute/kernels/.*)\\.cpp$")  # once per instruction set: see Kernels.cmake, Compute.cmake
+  list(FILTER sources EXCLUDE REGEX "/compute/linalg/decompositions/.*\\.cpp$")  # they include Eigen: see Compute.cmake
   add_library(refarray_${name} STATIC ${sources})
   target_include_directories(refarray_${name} PUBLIC "${PROJECT_SOURCE_DIR}/include")
   target_link_libraries(refarray_${name} PUBLIC ${ARGN})

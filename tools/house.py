@@ -12,7 +12,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-LAYERS = ("extension", "dlpack", "runtime", "core")  # each includes itself and those to its right
+#: The layers, and which others each includes.
+LAYERS = {
+    "extension": {"dlpack", "runtime", "core"},
+    "dlpack": {"runtime", "core"},
+    "runtime": {"core"},
+    "compute": {"core"},
+    "core": set[str](),
+}
+#: The part of the extension that computes: the only one that includes the layer compute. The rest
+#: of the extension is built without both, so it includes neither.
+COMPUTE = "src/extension/compute/"
 TOP = {
     *(".ci", ".clang-format", ".gitattributes", ".github", ".gitignore", ".pre-commit-hooks.yaml"),
     *("CHANGELOG.md", "CITATION.cff", "CMakeLists.txt", "CONTRIBUTING.md", "LICENSE"),
@@ -143,12 +153,15 @@ def layering(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
     for source in tree:
         if source.layer is None:
             continue
-        allowed = LAYERS[LAYERS.index(source.layer) :]
+        computes = source.path.startswith(COMPUTE)
+        allowed = {source.layer, *LAYERS[source.layer], *(["compute"] if computes else [])}
         for line, name in source.includes():
             match = re.match(r"(?:refarray/)?(\w+)/", name)
             layer = match[1] if match and name != "dlpack/dlpack.h" else None
             if layer in LAYERS and layer not in allowed:
-                yield source, line, f"{source.layer} includes {name}, a layer to its left"
+                yield source, line, f"{source.layer} includes {name}, of a layer it may not include"
+            elif not computes and name.startswith(COMPUTE.removeprefix("src/")):
+                yield source, line, f"{name}: module/compute.hpp has what others may call"
 
 
 KIT = "src/refarray/conformance/"

@@ -109,6 +109,12 @@ Array with_dtype(const ArrayView& array, const DType& dtype) {
   return out;
 }
 
+void check_byte_sized(const DType& dtype, const char* operation) {
+  if (!dtype.is_packed()) return;
+  fail(Fault::kType, operation, " needs elements of whole bytes; ", name(dtype), " has ",
+       dtype.stored_bits(), " bits; astype() converts to a padded or wider dtype");
+}
+
 bool may_overlap(const ArrayView& a, const ArrayView& b) noexcept {
   const std::optional<AddressRange> of_a = address_range(a);
   const std::optional<AddressRange> of_b = address_range(b);

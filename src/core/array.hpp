@@ -74,6 +74,9 @@ Layout last_axes_swapped(const ArrayView& array) noexcept;
 /// number of the new elements, as must the strides of the other axes. Throws kValue.
 Array with_dtype(const ArrayView& array, const DType& dtype);
 
+/// Throws kType for dtypes whose elements have no byte address, naming `operation` ("take()").
+void check_byte_sized(const DType& dtype, const char* operation);
+
 /// Whether the address ranges of the two arrays intersect.
 bool may_overlap(const ArrayView& a, const ArrayView& b) noexcept;
 /// Whether the address range of `part` is inside that of `whole`. An empty part is.

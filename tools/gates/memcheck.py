@@ -33,7 +33,7 @@ FILES = (
     "test_layout.py",
 )
 #: C++ tests of kernels that compute: the slowest ones. The gate asan runs them.
-COMPUTING = {source.stem for source in (TESTS / "cpp" / "computing").glob("*_test.cpp")}
+COMPUTING = {source.stem for source in (TESTS / "cpp" / "compute").glob("*_test.cpp")}
 SUPPRESSIONS = TESTS / "gates" / "sanitizers" / "python.supp"
 VALGRIND = (
     *("valgrind", "-q", "--error-exitcode=9", "--num-callers=25", f"--suppressions={SUPPRESSIONS}"),

@@ -3,15 +3,14 @@
 
 #include <type_traits>
 
-#include "compute/kernels/operations.hpp"
 #include "compute/kernels/transforms/fourier.hpp"
-#include "core/kernels/table.hpp"
+#include "compute/kernels_in_use.hpp"
 
 namespace refarray::core {
 
 template <class T>
 const kernels::FourierKernels<T>& fourier_kernels() noexcept {
-  const kernels::Operations& operations = *kernels::table().operations;
+  const kernels::Operations& operations = kernels::operations();
   if constexpr (std::is_same_v<T, float>) {
     return *operations.fourier_float;
   } else {

@@ -5,11 +5,10 @@
 #include <bit>
 #include <string>
 
-#include "compute/kernels/operations.hpp"
 #include "compute/kernels/rearranging/gather.hpp"
+#include "compute/kernels_in_use.hpp"
 #include "core/copy/copy.hpp"
 #include "core/error.hpp"
-#include "core/kernels/table.hpp"
 
 namespace refarray::core {
 namespace {
@@ -20,9 +19,7 @@ constexpr DType kInt64{Kind::kInt, 64};
 constexpr std::int64_t kPieceBytes = std::int64_t{1} << 20;
 constexpr std::int64_t kThreadingThreshold = std::int64_t{4} << 20;
 
-const kernels::Gathering& kernels_in_use() noexcept {
-  return *kernels::table().operations->gathering;
-}
+const kernels::Gathering& kernels_in_use() noexcept { return *kernels::operations().gathering; }
 
 std::int64_t* words(const Array& array) noexcept {
   return reinterpret_cast<std::int64_t*>(array.data);
@@ -182,12 +179,6 @@ bool move(const ArrayView& other, const Places& places, bool gathers,
 }
 
 }  // namespace
-
-void check_byte_sized(const DType& dtype, const char* operation) {
-  if (!dtype.is_packed()) return;
-  fail(Fault::kType, operation, " needs elements of whole bytes; ", name(dtype), " has ",
-       dtype.stored_bits(), " bits; astype() converts to a padded or wider dtype");
-}
 
 void check_index_dtype(const DType& dtype, const char* what) {
   if (is_integer(dtype)) return;

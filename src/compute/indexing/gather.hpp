@@ -17,9 +17,6 @@ struct AxisIndex {
   std::int64_t stride;  // in elements
 };
 
-/// Throws kType for dtypes whose elements have no byte address, naming `operation` ("take()").
-void check_byte_sized(const DType& dtype, const char* operation);
-
 /// Throws kType unless the dtype is an integer's; `what` names the array ("indices").
 void check_index_dtype(const DType& dtype, const char* what);
 

@@ -4,10 +4,9 @@
 #include <algorithm>
 #include <bit>
 
-#include "compute/kernels/operations.hpp"
 #include "compute/kernels/rearranging/gather.hpp"
+#include "compute/kernels_in_use.hpp"
 #include "core/copy/copy.hpp"
-#include "core/kernels/table.hpp"
 
 namespace refarray::core {
 namespace {
@@ -16,9 +15,7 @@ constexpr DType kInt64{Kind::kInt, 64};
 constexpr DType kBool{Kind::kBool, 8};
 constexpr std::int64_t kPiece = std::int64_t{1} << 20;  // elements between two interrupt checks
 
-const kernels::Gathering& kernels_in_use() noexcept {
-  return *kernels::table().operations->gathering;
-}
+const kernels::Gathering& kernels_in_use() noexcept { return *kernels::operations().gathering; }
 
 std::int64_t* words(const Array& array) noexcept {
   return reinterpret_cast<std::int64_t*>(array.data);

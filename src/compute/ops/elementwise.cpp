@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "compute/kernels_in_use.hpp"
 #include "compute/ops/blocks.hpp"
 #include "compute/ops/math.hpp"
 #include "core/error.hpp"
-#include "core/kernels/table.hpp"
 
 namespace refarray::core {
 namespace {
@@ -86,13 +86,13 @@ DType result_dtype(Result rule, int dtype) noexcept {
 
 ElementwiseKernel find_kernel(Elementwise operation, int dtype) noexcept {
   const auto find = [operation](int row) {
-    const auto kernel = kernels::table().operations->elementwise(operation, row);
+    const auto kernel = kernels::operations().elementwise(operation, row);
     return kernel != nullptr ? kernel : math_kernel(operation, row);
   };
   constexpr int kFloat32 = 9, kFloat64 = 10, kHalves = 13;
   ElementwiseKernel out{find(dtype), {}, {}};
   if (out.function == nullptr && dtype >= kHalves) {
-    const bool is_arithmetic = kernels::table().operations->elementwise(operation, kFloat32);
+    const bool is_arithmetic = kernels::operations().elementwise(operation, kFloat32);
     dtype = is_arithmetic ? kFloat32 : kFloat64;
     out.function = find(dtype);
   }
@@ -103,7 +103,7 @@ ElementwiseKernel find_kernel(Elementwise operation, int dtype) noexcept {
 
 ElementwiseKernel find_where_kernel(int dtype) noexcept {
   const DType value = scalar_dtype(dtype);
-  return {kernels::table().operations->elementwise(Elementwise::kWhere, dtype),
+  return {kernels::operations().elementwise(Elementwise::kWhere, dtype),
           {scalar_dtype(0), value, value},
           value};
 }

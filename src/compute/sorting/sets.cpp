@@ -5,11 +5,10 @@
 
 #include "compute/indexing/gather.hpp"
 #include "compute/indexing/mask.hpp"
-#include "compute/kernels/operations.hpp"
 #include "compute/kernels/rearranging/sort.hpp"
+#include "compute/kernels_in_use.hpp"
 #include "compute/sorting/sort.hpp"
 #include "core/copy/copy.hpp"
-#include "core/kernels/table.hpp"
 #include "core/promotion.hpp"
 
 namespace refarray::core {
@@ -19,7 +18,7 @@ constexpr DType kInt64{Kind::kInt, 64};
 constexpr DType kBool{Kind::kBool, 8};
 constexpr std::int64_t kPiece = std::int64_t{1} << 20;  // elements between two interrupt checks
 
-const kernels::Sorting& kernels_in_use() noexcept { return *kernels::table().operations->sorting; }
+const kernels::Sorting& kernels_in_use() noexcept { return *kernels::operations().sorting; }
 
 std::int64_t* words(const Array& array) noexcept {
   return reinterpret_cast<std::int64_t*>(array.data);

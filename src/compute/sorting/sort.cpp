@@ -3,11 +3,10 @@
 
 #include <algorithm>
 
-#include "compute/kernels/operations.hpp"
 #include "compute/kernels/rearranging/gather.hpp"
 #include "compute/kernels/rearranging/sort.hpp"
+#include "compute/kernels_in_use.hpp"
 #include "core/copy/copy.hpp"
-#include "core/kernels/table.hpp"
 #include "core/promotion.hpp"
 
 namespace refarray::core {
@@ -18,8 +17,6 @@ using kernels::Sorted;
 
 constexpr DType kInt64{Kind::kInt, 64};
 constexpr std::int64_t kCheckInterval = std::int64_t{1} << 17;  // elements
-
-const kernels::Operations& kernels_in_use() noexcept { return *kernels::table().operations; }
 
 bool is_contiguous(const ArrayView& array) noexcept {
   return is_c_contiguous(array.extents(), array.stride_span());
@@ -52,13 +49,13 @@ Sorted sort_by_order(int dtype, const SortCall& call, std::int64_t itemsize, Arr
   SortCall ordering = call;
   ordering.out = order.data;
   ordering.scratch = words(order) + count;
-  const Sorted result = kernels_in_use().sorting->order(dtype, ordering);
+  const Sorted result = kernels::operations().sorting->order(dtype, ordering);
   if (result != Sorted::kYes) return result;
   auto* const offsets = reinterpret_cast<std::int64_t*>(order.data);
   for (std::int64_t i = 0; i < count; ++i) offsets[i] *= itemsize;
   auto* const copy = reinterpret_cast<std::byte*>(ordering.scratch);  // `in` may be `out`
   std::copy_n(call.in, count * itemsize, copy);
-  kernels_in_use().gathering->gather[5]({call.out, copy, offsets, count, itemsize, itemsize});
+  kernels::operations().gathering->gather[5]({call.out, copy, offsets, count, itemsize, itemsize});
   return Sorted::kYes;
 }
 
@@ -89,7 +86,7 @@ bool sort_rows(const ArrayView& out, const ArrayView& in, bool descending,
   Array order;
   return each_row(out, in, count, interrupt, [&](const std::byte* from, std::byte* to) {
     const SortCall call{to, from, count, descending, words(scratch), &interrupt};
-    const Sorted result = kernels_in_use().sorting->sort(dtype, call);
+    const Sorted result = kernels::operations().sorting->sort(dtype, call);
     if (result != Sorted::kNeedsOrder) return result;
     return sort_by_order(dtype, call, itemsize, order);
   });
@@ -101,7 +98,7 @@ bool order_rows(const ArrayView& out, const ArrayView& in, bool descending,
   const int dtype = computable_index(in.dtype);
   const Array scratch = new_words(kernels::order_scratch_words(count));
   return each_row(out, in, count, interrupt, [&](const std::byte* from, std::byte* to) {
-    return kernels_in_use().sorting->order(
+    return kernels::operations().sorting->order(
         dtype, {to, from, count, descending, words(scratch), &interrupt});
   });
 }
@@ -153,10 +150,11 @@ bool search_sorted(const ArrayView& out, const ArrayView& sorted, const ArrayVie
   const std::int64_t size = values.size();
   auto* const positions = reinterpret_cast<std::int64_t*>(out.data);
   for (std::int64_t at = 0; at < size; at += kCheckInterval) {
-    kernels_in_use().sorting->search(dtype,
-                                     {views[0].data, sorted.shape[0], views[1].data + at * itemsize,
-                                      std::min(kCheckInterval, size - at), after_equals},
-                                     positions + at);
+    kernels::operations().sorting->search(
+        dtype,
+        {views[0].data, sorted.shape[0], views[1].data + at * itemsize,
+         std::min(kCheckInterval, size - at), after_equals},
+        positions + at);
     if (size > kCheckInterval && interrupt()) return false;
   }
   return true;

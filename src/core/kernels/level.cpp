@@ -1,7 +1,5 @@
 // The kernel table of one instruction set. Compiled once per instruction set, each time under
 // another name (cmake/Kernels.cmake).
-#include "compute/kernels/operations.hpp"
-#include "compute/kernels/products/products.hpp"
 #include "core/kernels/cast.hpp"
 #include "core/kernels/interleave.hpp"
 #include "core/kernels/rows.hpp"
@@ -10,13 +8,6 @@
 #include "core/kernels/transpose.hpp"
 
 namespace refarray::core::kernels {
-
-namespace REFARRAY_OPERATIONS {
-extern const Operations kOperations;
-}
-namespace REFARRAY_PRODUCTS {
-const ProductKernels& product_kernels(int dtype, bool one_row) noexcept;
-}
 
 namespace {
 
@@ -30,15 +21,14 @@ void fence() noexcept {
 
 extern const Table REFARRAY_TABLE;
 const Table REFARRAY_TABLE{
-    REFARRAY_LEVEL,
+    Level::REFARRAY_LEVEL,
+    REFARRAY_LEVEL_NAME,
     &copy_rows,
     {&copy_strided<1>, &copy_strided<2>, &copy_strided<4>, &copy_strided<8>, &copy_strided<16>},
     {&transpose<1>, &transpose<2>, &transpose<4>, &transpose<8>, &transpose<16>},
     {&interleave<1>, &interleave<2>, &interleave<4>, &interleave<8>, &interleave<16>},
     {&deinterleave<1>, &deinterleave<2>, &deinterleave<4>, &deinterleave<8>, &deinterleave<16>},
     &fence,
-    &cast_kernel,
-    &REFARRAY_OPERATIONS::kOperations,
-    &REFARRAY_PRODUCTS::product_kernels};
+    &cast_kernel};
 
 }  // namespace refarray::core::kernels

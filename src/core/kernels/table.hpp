@@ -10,9 +10,6 @@ struct StridedSpan;
 
 namespace kernels {
 
-struct Operations;
-struct ProductKernels;
-
 /// Copy words are 1, 2, 4, 8 or 16 bytes; kernel tables are indexed by log2 of that.
 inline constexpr int kNumWordSizes = 5;
 
@@ -62,8 +59,21 @@ using InterleaveKernel = void (*)(const Interleave& call) noexcept;
 using CastKernel = void (*)(const StridedSpan& dst, const StridedSpan& src,
                             std::int64_t count) noexcept;
 
+/// The instruction sets, worst first.
+enum class Level : std::uint8_t {
+  kPlain,
+#if defined(__x86_64__)
+  kSse4,
+  kAvx2,
+  kAvx512,
+#else
+  kSimd128,
+#endif
+};
+
 /// The kernels of one instruction set. All tables give identical results.
 struct Table {
+  Level level;
   const char* name;  // "plain", "sse4", "avx2", "avx512"; elsewhere "plain" and "simd128"
   PlaneKernel rows;  // contiguous rows: `count` is in bytes, the steps are ignored
   PlaneKernel strided[kNumWordSizes];
@@ -73,11 +83,6 @@ struct Table {
   void (*fence)() noexcept;                      // orders non-temporal stores before later stores
   /// Takes indices into kScalars; nullptr if there is no direct conversion.
   CastKernel (*cast)(int to, int from) noexcept;
-  // Kernels of computations; instruction sets may share them.
-  const Operations* operations;
-  /// `dtype`: the row in kScalars of an integer, float32, float64 or complex dtype. `one_row`: the
-  /// left operand has only one.
-  const ProductKernels& (*products)(int dtype, bool one_row) noexcept;
 };
 
 /// The table in use: the best that the processor supports, unless use() chose another.

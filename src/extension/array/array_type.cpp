@@ -18,10 +18,10 @@
 #include "extension/capi/methods.hpp"
 #include "extension/capi/modules.hpp"
 #include "extension/capi/object_text.hpp"
-#include "extension/compute/elementwise.hpp"
 #include "extension/copy/functions.hpp"
 #include "extension/dlpack/exchange_table.hpp"
 #include "extension/modes/namespace_module.hpp"
+#include "extension/module/compute.hpp"
 
 namespace refarray::extension {
 namespace {

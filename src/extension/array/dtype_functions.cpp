@@ -6,19 +6,18 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "core/promotion.hpp"
 #include "extension/array/conversions.hpp"
-#include "extension/array/docstrings_namespace.hpp"
+#include "extension/array/docstrings.hpp"
 #include "extension/array/dtype_type.hpp"
 #include "extension/array/element.hpp"
 #include "extension/array/object.hpp"
+#include "extension/array/promotion.hpp"
+#include "extension/array/rows.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/modules.hpp"
 #include "extension/capi/object_text.hpp"
-#include "extension/compute/operands.hpp"
-#include "extension/compute/rows.hpp"
 #include "extension/interop/scalars.hpp"
 #include "extension/modes/namespace_module.hpp"
 
@@ -127,9 +126,8 @@ Ref result_type(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
   for_each_index(nargs, [&](std::int64_t i) {
     const Ref& each = numbers[static_cast<std::size_t>(i)];
     if (!each) return;
-    const Operand number(state, each.get());
     const int row = computable_row(out, "result_type", core::dtype_sets::kAll);
-    out = core::scalar_dtype(number.row_beside(row, "result_type"));
+    out = core::scalar_dtype(row_beside(number_kind(each.get()), row, "result_type"));
   });
   return make_dtype(state, out);
 }

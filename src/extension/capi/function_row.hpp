@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <string_view>
 
-#include "compute/ops/elementwise_rows.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/modes/strict_arguments.hpp"
@@ -40,8 +39,8 @@ struct FunctionRow {
   const char* name;
   const char* parameters;  // as in Python: "x, /, *, axis=None"
   Category category;
-  core::Since since;
-  const char* doc;  // the first sentence says what the function returns
+  std::uint16_t since;  // the year of the standard that introduced it
+  const char* doc;      // the first sentence says what the function returns
 };
 
 namespace detail {
@@ -109,7 +108,7 @@ constexpr int flags(Ref (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*))
   return METH_FASTCALL | METH_KEYWORDS;
 }
 
-constexpr std::array<char, 4> digits(core::Since year) noexcept {
+constexpr std::array<char, 4> digits(std::uint16_t year) noexcept {
   return {static_cast<char>('0' + year / 1000), static_cast<char>('0' + year / 100 % 10),
           static_cast<char>('0' + year / 10 % 10), static_cast<char>('0' + year % 10)};
 }

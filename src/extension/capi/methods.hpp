@@ -12,42 +12,21 @@ namespace refarray::extension {
 
 // Module functions: null-terminated tables for PyModule_AddFunctions(). Every docstring begins with
 // the text signature.
-extern PyMethodDef kCreationFunctions[];       // creation/creation.cpp
-extern PyMethodDef kManipulationFunctions[];   // array/manipulation.cpp
-extern PyMethodDef kBufferFunctions[];         // interop/buffer_import.cpp: from_buffer
-extern PyMethodDef kInterfaceFunctions[];      // interop/array_interface_import.cpp
-extern PyMethodDef kImportFunctions[];         // dlpack/import.cpp: from_dlpack, from_capsule
-extern PyMethodDef kExportFunctions[];         // dlpack/export.cpp: to_capsule
-extern PyMethodDef kStreamFunctions[];         // devices/stream_type.cpp: private
-extern PyMethodDef kDeviceFunctions[];         // devices/devices.cpp: private
-extern PyMethodDef kInspectFunctions[];        // module/inspect.cpp: private
-extern PyMethodDef kPickleFunctions[];         // array/pickle.cpp: private
-extern PyMethodDef kSelectionFunctions[];      // compute/selection.cpp: where, clip
-extern PyMethodDef kSortingFunctions[];        // compute/sorting.cpp: sort, argsort, searchsorted
-extern PyMethodDef kLinearAlgebraFunctions[];  // compute/linalg/products.cpp: matmul, tensordot …
-extern PyMethodDef kSetFunctions[];            // compute/sets.cpp: isin, unique_all …
-extern PyMethodDef kTakingFunctions[];         // compute/indexing/taking.cpp: take, nonzero …
-extern PyMethodDef kJoiningFunctions[];  // compute/manipulation/joining.cpp: concat, stack, unstack
-extern PyMethodDef kRepeatingFunctions[];  // compute/manipulation/repeating.cpp: repeat, roll, tile
-extern PyMethodDef kBroadcastingFunctions[];  // compute/manipulation/broadcasting.cpp: meshgrid …
+extern PyMethodDef kCreationFunctions[];      // creation/creation.cpp
+extern PyMethodDef kManipulationFunctions[];  // array/manipulation.cpp
+extern PyMethodDef kBufferFunctions[];        // interop/buffer_import.cpp: from_buffer
+extern PyMethodDef kInterfaceFunctions[];     // interop/array_interface_import.cpp
+extern PyMethodDef kImportFunctions[];        // dlpack/import.cpp: from_dlpack, from_capsule
+extern PyMethodDef kExportFunctions[];        // dlpack/export.cpp: to_capsule
+extern PyMethodDef kStreamFunctions[];        // devices/stream_type.cpp: private
+extern PyMethodDef kDeviceFunctions[];        // devices/devices.cpp: private
+extern PyMethodDef kInspectFunctions[];       // module/inspect.cpp: private
+extern PyMethodDef kPickleFunctions[];        // array/pickle.cpp: private
 extern PyMethodDef kMatrixFunctions[];        // creation/matrices.cpp: eye, tril, triu
 extern PyMethodDef kLinspaceFunctions[];      // creation/linspace.cpp
 extern PyMethodDef kDtypeFunctions[];         // array/dtype_functions.cpp
-extern PyMethodDef kReductionFunctions[];     // compute/reductions.cpp
-extern PyMethodDef kScanFunctions[];          // compute/scans.cpp
-PyMethodDef* elementwise_functions();         // compute/elementwise_functions.cpp
 extern PyMethodDef kNamespaceFunctions[];     // modes/namespace_module.cpp: private
 extern PyMethodDef kLedgerFunctions[];        // module/ledgers.cpp: private
-extern PyMethodDef kExtensionFunctions[];     // compute/extensions.cpp: private
-extern PyMethodDef
-    kDecompositionFunctions[];             // compute/linalg/decompositions.cpp: of refarray.linalg
-extern PyMethodDef kDiagonalFunctions[];   // compute/linalg/diagonals.cpp
-extern PyMethodDef kNormFunctions[];       // compute/linalg/norms.cpp
-extern PyMethodDef kRankFunctions[];       // compute/linalg/ranks.cpp
-extern PyMethodDef kSystemFunctions[];     // compute/linalg/systems.cpp
-extern PyMethodDef kVectorFunctions[];     // compute/linalg/vectors.cpp
-extern PyMethodDef kTransformFunctions[];  // compute/fft/transforms.cpp: of refarray.fft
-extern PyMethodDef kFrequencyFunctions[];  // compute/fft/frequencies.cpp: of refarray.fft
 
 // Methods and getters of the array type.
 extern PyMethodDef kManipulationMethods[];  // array/manipulation.cpp

@@ -12,9 +12,9 @@
 #include "extension/capi/errors.hpp"
 #include "extension/capi/signals.hpp"
 #include "extension/compute/operands.hpp"
+#include "extension/compute/strict_values.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/modes/poisoned_views.hpp"
-#include "extension/modes/strict_arguments.hpp"
 
 namespace refarray::extension {
 namespace {

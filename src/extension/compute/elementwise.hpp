@@ -3,8 +3,6 @@
 
 #include <Python.h>
 
-#include <vector>
-
 #include "compute/ops/elementwise_rows.hpp"
 #include "extension/capi/ref.hpp"
 #include "extension/module/state.hpp"
@@ -23,9 +21,5 @@ Ref compute_in_place(const State& state, core::Elementwise operation, PyObject* 
 
 /// value in x: whether an element of x == value is True.
 int array_contains(PyObject* x, PyObject* value);
-
-/// The slots of all arithmetic, bitwise and comparison operators, without those that compute in
-/// place for immutable arrays: compute/operators.cpp.
-void add_operators(std::vector<PyType_Slot>& slots, const Modes& modes);
 
 }  // namespace refarray::extension

@@ -7,8 +7,8 @@
 #include "core/error.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/function_row.hpp"
-#include "extension/capi/methods.hpp"
 #include "extension/compute/elementwise.hpp"
+#include "extension/compute/tables.hpp"
 
 namespace refarray::extension {
 namespace {

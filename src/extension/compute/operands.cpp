@@ -1,4 +1,4 @@
-// Implements operands: which objects and dtypes a computation takes, and their promotion.
+// Implements operands: which objects a computation takes, and their promotion.
 #include "extension/compute/operands.hpp"
 
 #include "core/error.hpp"
@@ -11,57 +11,8 @@
 #include "extension/modes/namespace_module.hpp"
 
 namespace refarray::extension {
-namespace {
 
 using core::Fault;
-
-constexpr bool contains(core::DtypeSet set, int row) noexcept { return (set >> row & 1) != 0; }
-
-const char* kind_name(NumberKind kind) noexcept {
-  constexpr const char* kNames[] = {"bool", "int", "float", "complex"};
-  return kNames[static_cast<int>(kind)];
-}
-
-/// The dtypes of the standard's table for Python numbers of a kind.
-core::DtypeSet dtypes_beside(NumberKind kind) noexcept {
-  using namespace core::dtype_sets;
-  switch (kind) {
-    case NumberKind::kBool:
-      return kBool;
-    case NumberKind::kInt:
-      return kNumeric;
-    default:
-      return kFloating;
-  }
-}
-
-/// complex64 for up to 32 bits, complex128 for float64.
-int complex_row(int real) noexcept {
-  const unsigned bits = core::kScalars[static_cast<std::size_t>(real)].bits > 32 ? 128 : 64;
-  return core::scalar_index(static_cast<unsigned>(core::Kind::kComplex), bits);
-}
-
-}  // namespace
-
-void require_computable_memory(const core::ArrayView& array, const char* function, bool writes) {
-  const core::Device device = array.device();
-  if (device == core::Device{}) [[likely]]
-    return;
-  if (!device.is_host()) {
-    raise(PyExc_NotImplementedError,
-          "%s() has no kernel for %s yet; x.to_device(\"cpu\") makes a copy that it takes",
-          function, core::name(device).c_str());
-  }
-  require_host(array, function, writes);
-}
-
-int computable_row(const core::DType& dtype, const char* function, core::DtypeSet accepts) {
-  const int row = core::computable_index(dtype);
-  if (row >= 0 && contains(accepts, row)) [[likely]]
-    return row;
-  core::fail(Fault::kType, function, "() takes arrays of ", core::name(accepts), " dtypes, not ",
-             core::name(dtype), "; astype() converts");
-}
 
 core::ArrayView computable_view(const State& state, PyObject* x, const char* function,
                                 core::DtypeSet accepts) {
@@ -81,18 +32,6 @@ Operand::Operand(const State& state, PyObject* object)
   if (number_) return;
   refuse_other_namespace(state, object);
   number_ = to_exact_number(state, object);
-}
-
-int Operand::row_beside(int other, const char* function) const {
-  const NumberKind kind = number_kind(number_.get());
-  if (!contains(dtypes_beside(kind), other)) {
-    core::fail(Fault::kType, function, "(): a Python ", kind_name(kind), " beside an array of ",
-               core::kScalars[static_cast<std::size_t>(other)].name,
-               " has no common dtype in the standard; use astype()");
-  }
-  const bool becomes_complex =
-      kind == NumberKind::kComplex && contains(core::dtype_sets::kRealFloating, other);
-  return becomes_complex ? complex_row(other) : other;
 }
 
 void Operand::convert_number(const core::DType& dtype) {

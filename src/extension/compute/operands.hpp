@@ -7,22 +7,13 @@
 #include <cstdint>
 
 #include "core/array.hpp"
-#include "core/promotion.hpp"
-#include "extension/array/element.hpp"
+#include "extension/array/promotion.hpp"
 #include "extension/capi/ref.hpp"
 #include "extension/module/state.hpp"
 
 namespace refarray::extension {
 
 // In the functions below `function` names the Python function in error messages.
-
-/// Waits for device work on the array. Throws ErrorSet with NotImplementedError for memory that the
-/// CPU cannot address: there are no kernels for devices yet.
-void require_computable_memory(const core::ArrayView& array, const char* function,
-                               bool writes = false);
-
-/// Index into kScalars of a dtype of `accepts`. Throws kType for others.
-int computable_row(const core::DType& dtype, const char* function, core::DtypeSet accepts);
 
 /// A view of an argument that must be an Array in memory that the CPU can read, with a dtype of
 /// `accepts`. Throws kType otherwise, and as require_computable_memory().
@@ -45,10 +36,10 @@ class Operand {
   explicit operator bool() const noexcept { return is_array_ || number_; }
   const core::ArrayView& view() const noexcept { return view_; }
 
-  /// The row of kScalars that a number takes beside an array of row `other`: the same, but a
-  /// complex number beside real floats is complex. Throws kType where the standard leaves the
-  /// combination undefined.
-  int row_beside(int other, const char* function) const;
+  /// As the other row_beside(), for a number.
+  int row_beside(int other, const char* function) const {
+    return extension::row_beside(number_kind(number_.get()), other, function);
+  }
   /// Makes a number an array of ndim 0. Throws OverflowError if the dtype cannot represent it.
   void convert_number(const core::DType& dtype);
 

@@ -8,6 +8,7 @@
 #include "extension/compute/operands.hpp"
 #include "extension/interop/scalars.hpp"
 #include "extension/modes/poisoned_views.hpp"
+#include "extension/module/compute.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -14,11 +14,11 @@
 #include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/capi/signals.hpp"
 #include "extension/compute/operands.hpp"
 #include "extension/compute/rows_reductions.hpp"
+#include "extension/compute/tables.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/interop/scalars.hpp"
 

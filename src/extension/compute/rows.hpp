@@ -1,45 +1,9 @@
-// The rows of the dtype functions, where(), clip() and diff().
+// The rows of where(), clip() and diff().
 #pragma once
 
 #include "extension/capi/function_row.hpp"
 
 namespace refarray::extension {
-
-inline constexpr FunctionRow kCanCast{
-    "can_cast",
-    "from_, to, /",
-    Category::kDataType,
-    2021,
-    R"doc(Whether type promotion can convert from_, a dtype or an array, to the dtype `to`.
-
-True if both are equal, or promote to `to`; values are not looked at. Dtypes that take part
-in no computation convert to themselves only. Raises TypeError for other arguments.)doc",
-};
-
-inline constexpr FunctionRow kIsdtype{
-    "isdtype",
-    "dtype, kind",
-    Category::kDataType,
-    2022,
-    R"doc(Whether a dtype is of a kind: a dtype; one of 'bool', 'signed integer', 'unsigned integer',
-'integral', 'real floating', 'complex floating', 'numeric'; or a tuple of those, any of which
-suffices.
-
-bfloat16, float16 and the narrower floats are 'real floating', complex32 is 'complex
-floating'. Raises ValueError for another name, TypeError for other arguments.)doc",
-};
-
-inline constexpr FunctionRow kResultType{
-    "result_type",
-    "*arrays_and_dtypes",
-    Category::kDataType,
-    2021,
-    R"doc(The dtype to which arrays, dtypes and Python numbers promote together.
-
-At least one argument must be an array or a dtype; numbers take part as in operators. Raises
-TypeError where the standard leaves the promotion undefined, ValueError without an array or
-dtype.)doc",
-};
 
 inline constexpr FunctionRow kWhere{
     "where",

@@ -139,6 +139,18 @@ void require_host(const core::ArrayView& array, const char* operation, bool writ
   wait_for_devices(array, writes);
 }
 
+void require_computable_memory(const core::ArrayView& array, const char* function, bool writes) {
+  const core::Device device = array.device();
+  if (device == core::Device{}) [[likely]]
+    return;
+  if (!device.is_host()) {
+    raise(PyExc_NotImplementedError,
+          "%s() has no kernel for %s yet; x.to_device(\"cpu\") makes a copy that it takes",
+          function, core::name(device).c_str());
+  }
+  require_host(array, function, writes);
+}
+
 runtime::Lent lend_to_host(const core::ArrayView& array, const char* operation, bool writes) {
   require_host(array, operation, writes);
   return runtime::lend(array);

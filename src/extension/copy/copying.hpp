@@ -69,6 +69,11 @@ inline core::Device default_copy_device(const core::Device& device) noexcept {
 /// names the failed operation in the message ("tolist()").
 void require_host(const core::ArrayView& array, const char* operation, bool writes = true);
 
+/// require_host() for functions that have no kernels for devices yet: throws ErrorSet with
+/// NotImplementedError for memory that the CPU cannot address.
+void require_computable_memory(const core::ArrayView& array, const char* function,
+                               bool writes = false);
+
 /// require_host() before an address is given to others. They may pass pinned memory on to a device,
 /// and it is freed after all devices' work.
 runtime::Lent lend_to_host(const core::ArrayView& array, const char* operation, bool writes);

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "compute/indexing/gather.hpp"
 #include "core/error.hpp"
 #include "core/triangle.hpp"
 #include "extension/array/conversions.hpp"
@@ -11,7 +10,6 @@
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/signals.hpp"
-#include "extension/compute/operands.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/creation/nested_sequences.hpp"
 #include "extension/creation/rows_ranges.hpp"

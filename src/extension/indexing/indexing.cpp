@@ -1,4 +1,6 @@
 // Indexing, assignment and iteration: integers, slices, '...', None, and tuples of those.
+#include "extension/indexing/indexing.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -11,11 +13,11 @@
 #include "extension/capi/methods.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/creation/asarray.hpp"
-#include "extension/indexing/advanced_indexing.hpp"
 #include "extension/interop/scalars.hpp"
 #include "extension/modes/namespace_module.hpp"
 #include "extension/modes/poisoned_views.hpp"
 #include "extension/modes/strict_index.hpp"
+#include "extension/module/compute.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -1,9 +1,7 @@
-// Arguments of strict namespaces: what the standard's signatures do not have, and values for which
-// it defines no result, is refused.
+// Arguments of strict namespaces: what the standard's signatures do not have is refused.
 #include "extension/modes/strict_arguments.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/error.hpp"
 #include "extension/array/element.hpp"
@@ -11,7 +9,6 @@
 #include "extension/capi/errors.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/capi/type_lookup.hpp"
-#include "extension/compute/elementwise.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -133,21 +130,6 @@ const char* wanted(const State& state, Kind kind, PyObject* object) {
   }
 }
 
-bool is_of_integers(const State& state, PyObject* object) {
-  if (!is_array(state, object)) return PyLong_Check(object) && !PyBool_Check(object);
-  const core::Kind kind = view_of(object).dtype.kind;
-  return kind == core::Kind::kInt || kind == core::Kind::kUInt;
-}
-
-/// Whether x1 < x2 for an element of arrays, or for numbers.
-bool is_any_less(const State& state, PyObject* x1, PyObject* x2) {
-  if (!is_array(state, x1) && !is_array(state, x2))
-    return check(PyObject_RichCompareBool(plain_number(x1).get(), plain_number(x2).get(), Py_LT));
-  const Ref less = compute_binary(state, core::Elementwise::kLess, x1, x2);
-  const core::ArrayView found = view_of(less.get());  // without gaps: it is new
-  return std::memchr(found.data, 1, static_cast<std::size_t>(found.size())) != nullptr;
-}
-
 }  // namespace
 
 void require_standard_arguments(const State& state, const char* function, std::span<const Key> keys,
@@ -163,28 +145,6 @@ void require_standard_arguments(const State& state, const char* function, std::s
                  "; this namespace is strict");
     }
   }
-}
-
-void require_defined_result(const State& state, core::Elementwise operation, PyObject* x1,
-                            PyObject* x2) {
-  const bool is_power = operation == core::Elementwise::kPow;
-  if (!is_power && operation != core::Elementwise::kBitwiseLeftShift &&
-      operation != core::Elementwise::kBitwiseRightShift)
-    return;
-  if (!is_of_integers(state, x1) || !is_of_integers(state, x2)) return;
-  if (is_array(state, x2) && view_of(x2).dtype.kind == core::Kind::kUInt) return;
-  const Ref zero = check(PyLong_FromLong(0));
-  if (!is_any_less(state, x2, zero.get())) return;
-  core::fail(Fault::kValue, core::row_of(operation).name, "(): x2 has a negative ",
-             is_power ? "exponent, and the powers are of integers" : "number of bits",
-             "; the standard leaves the result open, and this namespace is strict");
-}
-
-void require_ordered_limits(const State& state, PyObject* min, PyObject* max) {
-  if (!is_any_less(state, max, min)) return;
-  core::fail(Fault::kValue,
-             "clip(): min is above max; the standard leaves the result open, and this namespace is "
-             "strict");
 }
 
 }  // namespace refarray::extension

@@ -5,14 +5,12 @@
 #include <cstdint>
 
 #include "core/error.hpp"
-#include "core/promotion.hpp"
-#include "extension/array/element.hpp"
 #include "extension/array/object.hpp"
+#include "extension/array/promotion.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"
-#include "extension/compute/operands.hpp"
-#include "extension/indexing/advanced_indexing.hpp"
+#include "extension/indexing/indexing.hpp"
 #include "extension/modes/namespace_module.hpp"
 
 namespace refarray::extension {
@@ -50,9 +48,8 @@ void require_standard_value(const State& state, const core::ArrayView& target, P
     core::fail(Fault::kType, "strict namespaces assign arrays and Python numbers, not ",
                type_name(value));
   }
-  const Operand number(state, plain.get());
   const int row = core::computable_index(target.dtype);
-  if (number.row_beside(row, "assignment") == row) return;
+  if (row_beside(number_kind(plain.get()), row, "assignment") == row) return;
   core::fail(Fault::kType, "cannot assign a complex number to elements of ",
              core::name(target.dtype));
 }

@@ -15,6 +15,7 @@
 #include "extension/devices/device_type.hpp"
 #include "extension/dlpack/c_table.hpp"
 #include "extension/modes/namespace_module.hpp"
+#include "extension/module/compute.hpp"
 #include "extension/module/docstrings.hpp"
 #include "extension/module/state.hpp"
 
@@ -65,18 +66,13 @@ void open_object_pool(State& state) noexcept {
 
 void add_functions(PyObject* module) {
   for (PyMethodDef* table :
-       {kCreationFunctions,      kManipulationFunctions,  kCopyFunctions,
-        kBufferFunctions,        kInterfaceFunctions,     kImportFunctions,
-        kExportFunctions,        kInspectFunctions,       kPickleFunctions,
-        kCopySettingFunctions,   kCopyBenchmarkFunctions, kStreamFunctions,
-        kDeviceFunctions,        kSelectionFunctions,     kDtypeFunctions,
-        elementwise_functions(), kTakingFunctions,        kJoiningFunctions,
-        kRepeatingFunctions,     kBroadcastingFunctions,  kMatrixFunctions,
-        kLinspaceFunctions,      kReductionFunctions,     kScanFunctions,
-        kSortingFunctions,       kSetFunctions,           kLinearAlgebraFunctions,
-        kExtensionFunctions}) {
+       {kCreationFunctions, kManipulationFunctions, kCopyFunctions, kBufferFunctions,
+        kInterfaceFunctions, kImportFunctions, kExportFunctions, kInspectFunctions,
+        kPickleFunctions, kCopySettingFunctions, kCopyBenchmarkFunctions, kStreamFunctions,
+        kDeviceFunctions, kDtypeFunctions, kMatrixFunctions, kLinspaceFunctions}) {
     check(PyModule_AddFunctions(module, table));
   }
+  add_computing_functions(module);
 }
 
 int traverse_module(PyObject* module, visitproc visit, void* argument) noexcept {

@@ -47,6 +47,7 @@ PARTS = {
     "src/dlpack/": "validate, decide_export",
     "src/extension/dlpack/": "negotiate",
     "src/extension/indexing/": "indexing",
+    "src/extension/compute/indexing/": "indexing by arrays",
 }
 #: Tests of exchange, of indexing, and of both with devices and in strict namespaces.
 FILES = (

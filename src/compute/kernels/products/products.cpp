@@ -1,4 +1,4 @@
-// Kernels of matrix products. Compiled once per instruction set (cmake/Kernels.cmake).
+// Kernels of matrix products. Compiled once per instruction set (cmake/Compute.cmake).
 #include "compute/kernels/products/products.hpp"
 
 #include <type_traits>

@@ -1,6 +1,7 @@
 // Reductions along outer axes: rows of elements are combined with rows of accumulators.
 #include <algorithm>
 
+#include "compute/kernels_in_use.hpp"
 #include "compute/ops/reductions/work.hpp"
 #include "core/copy/conversion_chain.hpp"
 #include "core/kernels/table.hpp"
@@ -103,7 +104,7 @@ class Strip {
                  {const_cast<std::byte*>(row_at(row)), work_.kept.last_from() * bits, 0, bits},
                  width_);
     if (work_.means != nullptr)
-      table_.operations->reductions.statistics.deviate(to, work_.means + output_ * 8, 1, width_);
+      kernels::operations().reductions.statistics.deviate(to, work_.means + output_ * 8, 1, width_);
   }
 
   const ReductionWork& work_;

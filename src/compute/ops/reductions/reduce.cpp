@@ -5,12 +5,12 @@
 #include <cstring>
 #include <limits>
 
+#include "compute/kernels_in_use.hpp"
 #include "compute/ops/reductions/scan.hpp"
 #include "compute/ops/reductions/work.hpp"
 #include "core/copy/chunks.hpp"
 #include "core/copy/copy.hpp"
 #include "core/copy/plan.hpp"
-#include "core/kernels/table.hpp"
 
 namespace refarray::core {
 
@@ -164,7 +164,7 @@ class Results {
   work.means = means.data();
   const Results squares(work, out, true);
   if (!squares.compute(interrupt)) return false;
-  const kernels::Statistics& statistics = kernels::table().operations->reductions.statistics;
+  const kernels::Statistics& statistics = kernels::operations().reductions.statistics;
   double divisor = static_cast<double>(work.count) - call.correction;
   if (!(divisor > 0)) divisor = std::numeric_limits<double>::quiet_NaN();  // as the standard says
   statistics.divide(kFloat64.index(), squares.data(), work.outputs, divisor);
@@ -183,7 +183,7 @@ bool reduce(const ArrayView& out, const ArrayView& x, const ReductionCall& call,
   const Results results(work, out, !is_variance);
   if (!results.compute(interrupt)) return false;
   if (call.operation == Reduction::kMean || is_variance) {
-    kernels::table().operations->reductions.statistics.divide(
+    kernels::operations().reductions.statistics.divide(
         is_variance ? work.stored.index() : out.dtype.index(), results.data(), work.outputs,
         static_cast<double>(work.count));
   }

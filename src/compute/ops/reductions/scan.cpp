@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "compute/kernels/operations.hpp"
+#include "compute/kernels_in_use.hpp"
 #include "compute/ops/reductions/strided_axes.hpp"
 #include "core/copy/copy.hpp"
 #include "core/copy/walk.hpp"
-#include "core/kernels/table.hpp"
 #include "core/memory/scratch.hpp"
 
 namespace refarray::core {
@@ -34,7 +33,7 @@ class ScanWork {
         x_(x),
         work_(accumulator_dtype(out.dtype)),
         size_(work_.itemsize()),
-        kernel_(kernels::table().operations->reductions.scan(product, work_.index())),
+        kernel_(kernels::operations().reductions.scan(product, work_.index())),
         is_direct_(x.dtype == work_ && out.dtype == work_),
         count_(x.shape[axis]),
         in_step_(step_of(x, axis)),

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "compute/kernels_in_use.hpp"
 #include "core/copy/walk.hpp"
-#include "core/kernels/table.hpp"
 #include "core/memory/scratch.hpp"
 
 namespace refarray::core {
@@ -72,7 +72,7 @@ void ReductionWork::choose_kernels(const ReductionCall& call) noexcept {
   const bool is_integer = input.kind == Kind::kInt || input.kind == Kind::kUInt;
   is_ordered =
       !is_integer && (folding == kernels::Folding::kSum || folding == kernels::Folding::kProduct);
-  const kernels::Reductions& kernels = kernels::table().operations->reductions;
+  const kernels::Reductions& kernels = kernels::operations().reductions;
   if (searches)
     search = kernels.search(call.operation == Reduction::kArgmax, input.index());
   else
@@ -178,7 +178,7 @@ void ReductionWork::read_tiles(std::int64_t first, std::int64_t last, std::int64
   std::byte* const partial = tile + kTileBytes;
   const std::int64_t width = std::min(block, end - begin);
   const std::int64_t height = std::max<std::int64_t>(kTileBytes / (width * in_size), 1);
-  const kernels::Statistics& statistics = kernels::table().operations->reductions.statistics;
+  const kernels::Statistics& statistics = kernels::operations().reductions.statistics;
   for (std::int64_t row = first; row < last; row += height) {
     const std::int64_t rows = std::min(height, last - row);
     std::byte* const final_results = results + (row - first) * out_size;

@@ -10,11 +10,11 @@
 #include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/compute/fft/rows_more.hpp"
 #include "extension/compute/manipulation/rolling.hpp"
 #include "extension/compute/operands.hpp"
+#include "extension/compute/tables.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/interop/scalars.hpp"
 

@@ -1,7 +1,5 @@
 // Indexing by boolean masks and integer arrays, mixed with integers, slices, '...' and None as in
 // NumPy.
-#include "extension/indexing/advanced_indexing.hpp"
-
 #include <optional>
 #include <utility>
 
@@ -16,7 +14,9 @@
 #include "extension/compute/indexing/array_selection.hpp"
 #include "extension/compute/indexing/taking.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/indexing/indexing.hpp"
 #include "extension/modes/namespace_module.hpp"
+#include "extension/module/compute.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -12,12 +12,12 @@
 #include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/compute/linalg/matrices.hpp"
 #include "extension/compute/linalg/rows_decompositions.hpp"
 #include "extension/compute/named_tuple.hpp"
 #include "extension/compute/reductions.hpp"
+#include "extension/compute/tables.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -5,10 +5,10 @@
 #include "extension/array/conversions.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
-#include "extension/capi/methods.hpp"
 #include "extension/compute/linalg/rows_vectors.hpp"
 #include "extension/compute/operands.hpp"
 #include "extension/compute/reductions.hpp"
+#include "extension/compute/tables.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -13,13 +13,13 @@
 #include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/compute/linalg/matrices.hpp"
 #include "extension/compute/linalg/numbers.hpp"
 #include "extension/compute/linalg/rows_matrices.hpp"
 #include "extension/compute/operands.hpp"
 #include "extension/compute/reductions.hpp"
+#include "extension/compute/tables.hpp"
 #include "extension/copy/copying.hpp"
 
 namespace refarray::extension {

@@ -8,10 +8,10 @@
 #include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/methods.hpp"
 #include "extension/capi/signals.hpp"
 #include "extension/compute/linalg/factors.hpp"
 #include "extension/compute/linalg/rows_vectors.hpp"
+#include "extension/compute/tables.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -10,10 +10,10 @@
 #include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/compute/manipulation/array_list.hpp"
 #include "extension/compute/manipulation/rows.hpp"
+#include "extension/compute/tables.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/modes/namespace_module.hpp"
 

@@ -17,17 +17,12 @@ namespace refarray::extension {
 
 /// What x[index] is.
 [[gnu::noinline]] Ref subscript(State& state, const core::ArrayView& array, Index& index);
-/// A new array with the elements that an index with masks or integer arrays selects.
-[[gnu::noinline]] Ref get_by_arrays(State& state, const core::ArrayView& array, Index& index);
 
 /// Throws TypeError for `del x[index]`, whose value is nullptr, and ValueError for a read-only
 /// array.
 void require_assignable(PyObject* self, PyObject* value);
 /// x[index] = value, for an assignable array.
 [[gnu::noinline]] void assign(PyObject* self, Index& index, PyObject* value);
-/// Assigns to the elements that an index with masks or integer arrays selects.
-[[gnu::noinline]] void assign_by_arrays(State& state, const core::ArrayView& array, Index& index,
-                                        PyObject* value);
 
 /// The value of an assignment as an array: of `to`, or of a dtype that promotes to it. It is in
 /// `element` or belongs to `owner`.

@@ -1,4 +1,5 @@
-// The functions of the standard's extensions, which modules of their own have.
+// The functions that compute: those of the module, and those of the standard's extensions, which
+// modules of their own have.
 #include <Python.h>
 
 #include <string>
@@ -6,8 +7,9 @@
 
 #include "core/error.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"
+#include "extension/compute/tables.hpp"
+#include "extension/module/compute.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -37,11 +39,20 @@ Ref extension_functions(PyObject* module, PyObject* name) {
   return out;
 }
 
-}  // namespace
-
 PyMethodDef kExtensionFunctions[] = {
     {"_extension_functions", method<&extension_functions>(), METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
+
+}  // namespace
+
+void add_computing_functions(PyObject* module) {
+  for (PyMethodDef* table :
+       {kSelectionFunctions, elementwise_functions(), kTakingFunctions, kJoiningFunctions,
+        kRepeatingFunctions, kBroadcastingFunctions, kReductionFunctions, kScanFunctions,
+        kSortingFunctions, kSetFunctions, kLinearAlgebraFunctions, kExtensionFunctions}) {
+    check(PyModule_AddFunctions(module, table));
+  }
+}
 
 }  // namespace refarray::extension

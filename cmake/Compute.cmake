@@ -1,0 +1,67 @@
+# The layer that computes: its kernels, compiled once per instruction set, and the decompositions, which include Eigen.
+
+refarray_layer(compute refarray_core)
+
+# src/compute/kernels_in_use.cpp says which of these levels goes with which of kernel_levels. Most kernels have two: below
+# AVX2 the compiler vectorizes for the baseline, and AVX-512 gains less than its code takes.
+set(operation_levels plain)
+set(operation_flags_plain "")
+# g++ 12 vectorizes complex products with fused multiply-adds in spite of -ffp-contract=off.
+set(operation_flags_avx2 ${kernel_flags_avx2} -mno-fma)
+# Matrix products have a level wherever fused multiply-adds become faster.
+set(product_levels plain)
+if("avx2" IN_LIST kernel_levels)
+  list(APPEND operation_levels avx2)
+  list(APPEND product_levels avx2 avx512)
+endif()
+
+file(GLOB_RECURSE operation_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/compute/kernels/*.cpp")
+list(FILTER operation_sources EXCLUDE REGEX "/products/")
+foreach(level IN LISTS operation_levels)
+  set(kernels refarray_operations_${level})
+  refarray_objects(compute ${kernels} ${operation_sources})
+  # -ffp-contract=off: results are bit-identical at every level. -fno-math-errno, -fno-trapping-math: sqrt, floor and
+  # comparisons become single instructions; nobody reads errno or the floating-point exception flags.
+  target_compile_options(${kernels} PRIVATE ${operation_flags_${level}} -ffp-contract=off -fno-math-errno -fno-trapping-math)
+  target_compile_definitions(${kernels} PRIVATE REFARRAY_OPERATIONS=operations_${level})
+  # A Fourier transform of up to 61 elements, the largest prime of a pass, has as many pairs of vectors, twice.
+  set_source_files_properties("${PROJECT_SOURCE_DIR}/src/compute/kernels/transforms/fourier.cpp" PROPERTIES
+                              COMPILE_OPTIONS -Wno-frame-larger-than)
+endforeach()
+
+foreach(level IN LISTS product_levels)
+  set(kernels refarray_products_${level})
+  refarray_objects(compute ${kernels} "${PROJECT_SOURCE_DIR}/src/compute/kernels/products/products.cpp")
+  # -ffp-contract=off: only the multiply-adds that the source names are fused. REFARRAY_PLAIN is for copies.
+  if(NOT level STREQUAL "plain")
+    target_compile_options(${kernels} PRIVATE ${kernel_flags_${level}})
+  endif()
+  target_compile_options(${kernels} PRIVATE -Wno-psabi -ffp-contract=off)
+  target_compile_definitions(${kernels} PRIVATE REFARRAY_PRODUCTS=products_${level})
+endforeach()
+
+# Eigen's headers, and how everything that includes them is compiled.
+add_library(refarray_eigen INTERFACE)
+target_include_directories(refarray_eigen SYSTEM INTERFACE "${Eigen_INCLUDE_DIR}")
+# EIGEN_NO_CPUID: blocks of a size that depends on the machine's caches would change the order of additions.
+# EIGEN_STACK_ALLOCATION_LIMIT: bytes of a temporary on the stack, which may be one of 64 KiB; larger ones are in the heap.
+target_compile_definitions(refarray_eigen INTERFACE EIGEN_MPL2_ONLY EIGEN_NO_DEBUG EIGEN_NO_CPUID
+                           EIGEN_DONT_PARALLELIZE EIGEN_STACK_ALLOCATION_LIMIT=1024)
+# -ffp-contract=off: as for the kernels. -fno-math-errno: square roots become single instructions.
+target_compile_options(refarray_eigen INTERFACE -ffp-contract=off -fno-math-errno)
+include(CheckCXXCompilerFlag)
+check_cxx_compiler_flag(-fcx-fortran-rules refarray_has_fortran_rules)
+if(refarray_has_fortran_rules)
+  # Complex products skip the recovery of infinities from NaN, which calls a function; quotients still avoid overflow.
+  target_compile_options(refarray_eigen INTERFACE -fcx-fortran-rules)
+endif()
+
+file(GLOB_RECURSE decomposition_sources CONFIGURE_DEPENDS
+     "${PROJECT_SOURCE_DIR}/src/compute/linalg/decompositions/*.cpp")
+refarray_objects(compute refarray_decompositions ${decomposition_sources})
+target_link_libraries(refarray_decompositions PRIVATE refarray_eigen)
+if(REFARRAY_SANITIZE)
+  # Eigen's blocked LU refers to the first element of a part without columns, which it does not read.
+  set_source_files_properties("${PROJECT_SOURCE_DIR}/src/compute/linalg/decompositions/lu.cpp" PROPERTIES COMPILE_OPTIONS
+                              -fno-sanitize=null)
+endif()

@@ -1,0 +1,16 @@
+// The kernels of computations that belong to the instruction set in use: kernels::table() of the
+// core, which knows nothing of them.
+#pragma once
+
+#include "compute/kernels/operations.hpp"
+#include "compute/kernels/products/products.hpp"
+
+namespace refarray::core::kernels {
+
+const Operations& operations() noexcept;
+
+/// `dtype`: the row in kScalars of an integer, float32, float64 or complex dtype. `one_row`: the
+/// left operand has only one.
+const ProductKernels& products(int dtype, bool one_row) noexcept;
+
+}  // namespace refarray::core::kernels
