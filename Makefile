@@ -189,6 +189,9 @@ gate-refleak: $(VENV)/build $(VENV)/test ## repeat every partner-free test: no m
 gate-memcheck: $(VENV)/build $(VENV)/test ## C++ tests but those of computations, and the exchange tests, under valgrind
 	$(BIN)/python tools/gates/memcheck.py $(TESTS)
 
+gate-without-compute: $(VENV)/build $(VENV)/test ## the array and its exchange, built and tested without what computes; TESTS="files" for some
+	$(BIN)/python tools/gates/without_compute.py $(TESTS)
+
 gate-small-stacks: $(VENV)/package $(VENV)/test ## every public call, and matrices of many orders, in threads with stacks of 64 KiB
 	$(BIN)/python -m pytest -q --long=2 tests/limits/test_small_stacks.py
 
