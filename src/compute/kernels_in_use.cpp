@@ -11,17 +11,17 @@ namespace operations_plain {
 extern const Operations kOperations;
 }
 namespace products_plain {
-const ProductKernels& product_kernels(int dtype, bool one_row) noexcept;
+const ProductKernels& product_kernels(ScalarType dtype, bool one_row) noexcept;
 }
 #if defined(__x86_64__)
 namespace operations_avx2 {
 extern const Operations kOperations;
 }
 namespace products_avx2 {
-const ProductKernels& product_kernels(int dtype, bool one_row) noexcept;
+const ProductKernels& product_kernels(ScalarType dtype, bool one_row) noexcept;
 }
 namespace products_avx512 {
-const ProductKernels& product_kernels(int dtype, bool one_row) noexcept;
+const ProductKernels& product_kernels(ScalarType dtype, bool one_row) noexcept;
 }
 #endif
 
@@ -48,7 +48,7 @@ const Kernels& in_use() noexcept { return kKernels[static_cast<std::size_t>(tabl
 
 const Operations& operations() noexcept { return *in_use().operations; }
 
-const ProductKernels& products(int dtype, bool one_row) noexcept {
+const ProductKernels& products(ScalarType dtype, bool one_row) noexcept {
   return in_use().products(dtype, one_row);
 }
 

@@ -9,8 +9,8 @@ namespace refarray::core::kernels {
 
 const Operations& operations() noexcept;
 
-/// `dtype`: the row in kScalars of an integer, float32, float64 or complex dtype. `one_row`: the
-/// left operand has only one.
-const ProductKernels& products(int dtype, bool one_row) noexcept;
+/// `dtype`: an integer, float32, float64 or complex dtype. `one_row`: the left operand has only
+/// one.
+const ProductKernels& products(ScalarType dtype, bool one_row) noexcept;
 
 }  // namespace refarray::core::kernels

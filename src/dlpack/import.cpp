@@ -22,8 +22,7 @@ using core::Fault;
 using core::kMaxRank;
 
 [[gnu::always_inline]] inline void read_dtype(DLDataType dtype, bool padded, core::DType& out) {
-  const int row = core::scalar_index(dtype.code, dtype.bits);
-  if (row < 0) {
+  if (core::find_scalar(dtype.code, dtype.bits) == core::ScalarType::kNone) {
     core::fail(Fault::kBuffer, "dtype: (code ", int{dtype.code}, ", bits ", int{dtype.bits},
                ") is not a type that refarray supports",
                dtype.code == kDLOpaqueHandle ? " (opaque handle)" : "");

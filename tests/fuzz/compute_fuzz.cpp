@@ -21,17 +21,22 @@ using core::DType;
 using core::Kind;
 using core::Reduction;
 using core::scalar_dtype;
+using core::ScalarType;
 
 void choose_kernels(unsigned choice) {
   static const core::kernels::Choices all = core::kernels::choices();
   core::kernels::use(all.tables[choice % static_cast<unsigned>(all.count)]->name);
 }
 
+ScalarType any_type(Input& input) {
+  return static_cast<ScalarType>(input.below(core::kComputable));
+}
+
 /// A dtype of the set, or the next one in it.
-int dtype_in(core::DtypeSet set, Input& input) {
-  int dtype = input.below(core::kComputable);
-  while ((set >> dtype & 1) == 0) dtype = (dtype + 1) % core::kComputable;
-  return dtype;
+ScalarType type_in(core::DtypeSet set, Input& input) {
+  int type = input.below(core::kComputable);
+  while (!core::contains(set, static_cast<ScalarType>(type))) type = (type + 1) % core::kComputable;
+  return static_cast<ScalarType>(type);
 }
 
 /// An operand: a placement of its own shape that broadcasts, and the strides for the result's
@@ -63,7 +68,7 @@ struct Operand {
 /// The dtype of an operand that is given for `wanted`: it, or one that converts to it.
 DType given_dtype(Input& input, const DType& wanted) {
   if (!input.one_in(4)) return wanted;
-  const DType other = scalar_dtype(input.below(core::kComputable));
+  const DType other = scalar_dtype(any_type(input));
   return core::can_convert(other, wanted) ? other : wanted;
 }
 
@@ -121,12 +126,11 @@ void in_place(Input& input, const core::ElementwiseKernel& kernel, const std::st
 
 void run_elementwise(Input& input, unsigned choice) {
   if (input.one_in(8))
-    return elementwise(input, core::find_where_kernel(input.below(core::kComputable)), 3, "where",
-                       choice);
+    return elementwise(input, core::find_where_kernel(any_type(input)), 3, "where", choice);
   const auto& rows = core::kElementwiseRows;
   const core::ElementwiseRow& row =
       rows[static_cast<std::size_t>(input.below(static_cast<int>(rows.size())))];
-  const int dtype = dtype_in(row.accepts, input);
+  const ScalarType dtype = type_in(row.accepts, input);
   const core::ElementwiseKernel kernel = core::find_kernel(row.operation, dtype);
   const std::string what = std::string(row.name) + " of " + core::name(scalar_dtype(dtype));
   if (row.inputs == 2 && kernel.out == kernel.in[0] && input.one_in(4))
@@ -159,11 +163,12 @@ void put(const ArrayView& out, T number, const DType& dtype) {
 /// Calls `body` with a value of the C++ type in which `dtype` is exact, and its dtype.
 template <class Body>
 void with_exact_type(const DType& dtype, const Body& body) {
-  if (dtype.is_complex()) return body(std::complex<double>{}, scalar_dtype(12));
-  if (dtype.kind == Kind::kInt) return body(std::int64_t{}, scalar_dtype(4));
+  if (dtype.is_complex())
+    return body(std::complex<double>{}, scalar_dtype(ScalarType::kComplex128));
+  if (dtype.kind == Kind::kInt) return body(std::int64_t{}, scalar_dtype(ScalarType::kInt64));
   if (dtype.kind == Kind::kUInt || dtype.kind == Kind::kBool)
-    return body(std::uint64_t{}, scalar_dtype(8));
-  body(double{}, scalar_dtype(10));
+    return body(std::uint64_t{}, scalar_dtype(ScalarType::kUInt64));
+  body(double{}, scalar_dtype(ScalarType::kFloat64));
 }
 
 /// The same with the type in which sums of `dtype` are computed. Signed integers wrap around in an
@@ -171,10 +176,10 @@ void with_exact_type(const DType& dtype, const Body& body) {
 template <class Body>
 void with_sum_type(const DType& dtype, const Body& body) {
   const DType sum = core::accumulator_dtype(dtype);
-  if (sum == scalar_dtype(11)) return body(std::complex<float>{}, sum);
-  if (sum == scalar_dtype(12)) return body(std::complex<double>{}, sum);
-  if (sum == scalar_dtype(9)) return body(float{}, sum);
-  if (sum == scalar_dtype(10)) return body(double{}, sum);
+  if (sum == scalar_dtype(ScalarType::kComplex64)) return body(std::complex<float>{}, sum);
+  if (sum == scalar_dtype(ScalarType::kComplex128)) return body(std::complex<double>{}, sum);
+  if (sum == scalar_dtype(ScalarType::kFloat32)) return body(float{}, sum);
+  if (sum == scalar_dtype(ScalarType::kFloat64)) return body(double{}, sum);
   body(std::uint64_t{}, sum);
 }
 
@@ -205,8 +210,9 @@ void reduce_naively(const ArrayView& out, const Reduced& x, Reduction operation)
       });
     case Reduction::kVar:
     case Reduction::kStd: {
-      const double result = variance(x.as(double{}, scalar_dtype(10)));
-      return put(out, operation == Reduction::kVar ? result : std::sqrt(result), scalar_dtype(10));
+      const double result = variance(x.as(double{}, scalar_dtype(ScalarType::kFloat64)));
+      return put(out, operation == Reduction::kVar ? result : std::sqrt(result),
+                 scalar_dtype(ScalarType::kFloat64));
     }
     case Reduction::kAll:
     case Reduction::kAny:
@@ -215,9 +221,10 @@ void reduce_naively(const ArrayView& out, const Reduced& x, Reduction operation)
         const auto numbers = x.as(type, dtype);
         const std::int64_t count = nonzero_count(numbers);
         const auto all = static_cast<std::int64_t>(numbers.size());
-        if (operation == Reduction::kCountNonzero) return put(out, count, scalar_dtype(4));
+        if (operation == Reduction::kCountNonzero)
+          return put(out, count, scalar_dtype(ScalarType::kInt64));
         put(out, std::uint8_t(operation == Reduction::kAll ? count == all : count > 0),
-            scalar_dtype(0));
+            scalar_dtype(ScalarType::kBool));
       });
     default:
       return with_exact_type(x.place.dtype, [&]<class T>(T type, const DType& dtype) {
@@ -225,7 +232,8 @@ void reduce_naively(const ArrayView& out, const Reduced& x, Reduction operation)
           const auto numbers = x.as(type, dtype);
           const bool searches = operation == Reduction::kArgmax || operation == Reduction::kArgmin;
           const std::size_t at = least_index(numbers, greatest, !searches);
-          if (searches) return put(out, static_cast<std::int64_t>(at), scalar_dtype(4));
+          if (searches)
+            return put(out, static_cast<std::int64_t>(at), scalar_dtype(ScalarType::kInt64));
           put(out, numbers[at], dtype);
         }
       });
@@ -244,7 +252,7 @@ Placement axes_of(const Placement& place, std::uint64_t axes, bool wanted) {
 }
 
 void run_reduction(Input& input, const core::ReductionRow& row, unsigned choice) {
-  const DType dtype = scalar_dtype(dtype_in(row.accepts, input));
+  const DType dtype = scalar_dtype(type_in(row.accepts, input));
   const List shape = shape_from(input, 12000, 40);
   const auto axes = static_cast<std::uint64_t>(input.below(1 << shape.size()));
   const Placement x = placement_from(input, dtype, shape, true);
@@ -269,7 +277,7 @@ void run_reduction(Input& input, const core::ReductionRow& row, unsigned choice)
 }
 
 void run_scan(Input& input, const core::ReductionRow& row, unsigned choice) {
-  const DType dtype = scalar_dtype(dtype_in(row.accepts, input));
+  const DType dtype = scalar_dtype(type_in(row.accepts, input));
   const List shape = shape_from(input, 6000, 12);
   if (shape.empty()) return;
   const int axis = input.below(static_cast<int>(shape.size()));

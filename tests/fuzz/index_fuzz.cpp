@@ -22,10 +22,13 @@ using core::ArrayView;
 using core::DType;
 using core::Kind;
 using core::scalar_dtype;
+using core::ScalarType;
 
 constexpr std::int64_t kLimit = 800;  // elements
 
-DType any_dtype(Input& input) { return scalar_dtype(input.below(core::kComputable)); }
+DType any_dtype(Input& input) {
+  return scalar_dtype(static_cast<ScalarType>(input.below(core::kComputable)));
+}
 
 /// An operand of any layout, with its contents.
 struct Operand {
@@ -50,7 +53,7 @@ T number_at(const ArrayView& element, const DType& dtype) {
 }
 
 std::int64_t integer_at(const ArrayView& element) {
-  return number_at<std::int64_t>(element, scalar_dtype(4));
+  return number_at<std::int64_t>(element, scalar_dtype(ScalarType::kInt64));
 }
 
 bool same_element(const ArrayView& a, const ArrayView& b) {
@@ -75,7 +78,7 @@ bool fill_indices(Input& input, Operand& operand, std::int64_t extent) {
     if (is_signed && input.one_in(3)) index -= spread;
     ArrayView from;
     from.data = reinterpret_cast<std::byte*>(&index);
-    from.dtype = scalar_dtype(4);
+    from.dtype = scalar_dtype(ScalarType::kInt64);
     core::copy(operand.at(address), from);
   }
   for (const std::int64_t address : operand.place.addresses()) {
@@ -92,7 +95,7 @@ void run_gather(Input& input) {
   const auto axis = static_cast<std::size_t>(input.below(static_cast<int>(shape.size())));
   const DType dtype = any_dtype(input);
   Operand array(input, dtype, shape, 1);
-  const DType index_dtype = scalar_dtype(1 + input.below(8));
+  const DType index_dtype = scalar_dtype(static_cast<ScalarType>(1 + input.below(8)));
   Operand indices(input, index_dtype, {input.below(20)}, 2);
   const bool valid = fill_indices(input, indices, shape[axis]);
   const Placement base = axes_without(array.place, axis);
@@ -135,7 +138,7 @@ void run_scatter(Input& input) {
   const DType dtype = any_dtype(input);
   const Placement array = placement_from(input, dtype, shape, false);
   Bytes seen = content_from(input, array.nbytes, 1), expected = seen;
-  Operand indices(input, scalar_dtype(4), {input.below(20)}, 2);
+  Operand indices(input, scalar_dtype(ScalarType::kInt64), {input.below(20)}, 2);
   if (!fill_indices(input, indices, shape[axis])) return;
   List given = shape;
   given[axis] = indices.place.shape[0];
@@ -163,7 +166,7 @@ void run_scatter(Input& input) {
 void run_mask(Input& input) {
   const List shape = shape_from(input, kLimit, 2);
   Operand array(input, any_dtype(input), shape, 1);
-  Operand mask(input, scalar_dtype(0), shape, 2);
+  Operand mask(input, scalar_dtype(ScalarType::kBool), shape, 2);
   if (input.one_in(2))
     for (std::byte& byte : mask.memory) byte &= std::byte{1};
   const List from = array.place.addresses(), tested = mask.place.addresses();
@@ -194,7 +197,8 @@ void run_nonzero(Input& input) {
   std::vector<List> expected(shape.size());
   const List addresses = array.place.addresses();
   for (std::size_t i = 0; i < addresses.size(); ++i) {
-    const auto number = number_at<std::complex<double>>(array.at(addresses[i]), scalar_dtype(12));
+    const auto number = number_at<std::complex<double>>(array.at(addresses[i]),
+                                                        scalar_dtype(ScalarType::kComplex128));
     if (number == 0.0) continue;
     auto rest = static_cast<std::int64_t>(i);
     for (std::size_t axis = shape.size(); axis-- > 0; rest /= shape[axis])
@@ -227,14 +231,14 @@ Key key_of(const ArrayView& element) {
   const DType& dtype = element.dtype;
   if (dtype.kind == Kind::kInt) return {false, integer_at(element), 0};
   if (dtype.kind == Kind::kUInt || dtype.kind == Kind::kBool)
-    return {false, number_at<std::uint64_t>(element, scalar_dtype(8)), 0};
-  const auto real = number_at<double>(element, scalar_dtype(10));
+    return {false, number_at<std::uint64_t>(element, scalar_dtype(ScalarType::kUInt64)), 0};
+  const auto real = number_at<double>(element, scalar_dtype(ScalarType::kFloat64));
   return {std::isnan(real), 0, std::isnan(real) ? 0 : real};
 }
 
 DType sortable_dtype(Input& input) {
   const DType dtype = any_dtype(input);
-  return dtype.is_complex() ? scalar_dtype(9) : dtype;
+  return dtype.is_complex() ? scalar_dtype(ScalarType::kFloat32) : dtype;
 }
 
 void run_sort(Input& input) {
@@ -244,7 +248,7 @@ void run_sort(Input& input) {
   Operand array(input, sortable_dtype(input), shape, 1);
   const bool descends = input.one_in(2);
   const Array sorted = core::new_array(array.place.dtype, shape, false);
-  const Array order = core::new_array(scalar_dtype(4), shape, false);
+  const Array order = core::new_array(scalar_dtype(ScalarType::kInt64), shape, false);
   require(core::sort(sorted, array.view(), static_cast<int>(axis), descends, {}),
           "not interrupted");
   require(core::sort_order(order, array.view(), static_cast<int>(axis), descends, {}),
@@ -283,7 +287,7 @@ void run_search(Input& input) {
   core::sort(sorted, given.view(), 0, false, {});
   const List shape = shape_from(input, 200);
   Operand values(input, dtype, shape, input.one_in(2) ? 1 : 5);
-  const Array out = core::new_array(scalar_dtype(4), shape, false);
+  const Array out = core::new_array(scalar_dtype(ScalarType::kInt64), shape, false);
   const bool after = input.one_in(2);
   require(core::search_sorted(out, sorted, values.view(), after, {}), "not interrupted");
   const List addresses = values.place.addresses();
@@ -303,7 +307,8 @@ using Number = std::complex<double>;
 
 bool equal(const ArrayView& a, const ArrayView& b) {
   if (a.dtype.kind == Kind::kInt || a.dtype.kind == Kind::kUInt) return same_element(a, b);
-  return number_at<Number>(a, scalar_dtype(12)) == number_at<Number>(b, scalar_dtype(12));
+  return number_at<Number>(a, scalar_dtype(ScalarType::kComplex128)) ==
+         number_at<Number>(b, scalar_dtype(ScalarType::kComplex128));
 }
 
 void run_sets(Input& input) {
@@ -332,7 +337,7 @@ void run_sets(Input& input) {
       require(!equal(element_of(found.values, i), element_of(found.values, k)), "equal values");
   }
   Operand elements(input, array.place.dtype, {input.below(20)}, 1);
-  const Array out = core::new_array(scalar_dtype(0), shape, false);
+  const Array out = core::new_array(scalar_dtype(ScalarType::kBool), shape, false);
   const bool inverts = input.one_in(2);
   require(core::is_in(out, array.view(), elements.view(), inverts, {}), "not interrupted");
   for (std::size_t i = 0; i < addresses.size(); ++i) {

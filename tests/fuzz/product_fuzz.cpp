@@ -14,6 +14,7 @@ namespace {
 using core::ArrayView;
 using core::DType;
 using core::scalar_dtype;
+using core::ScalarType;
 
 constexpr std::int64_t kTerms = 20'000;  // of a result
 constexpr int kMultiplied = 13;          // matmul takes the dtypes [1, kMultiplied)
@@ -103,7 +104,7 @@ Placement row_major(Input& input, const DType& dtype, const List& shape) {
 }
 
 void run_matmul(Input& input, unsigned choice) {
-  const DType dtype = scalar_dtype(1 + input.below(kMultiplied - 1));
+  const DType dtype = scalar_dtype(static_cast<ScalarType>(1 + input.below(kMultiplied - 1)));
   List batch(static_cast<std::size_t>(std::max(input.below(6) - 2, 0)));
   for (std::int64_t& extent : batch) extent = input.below(4);
   std::int64_t limit = kTerms / std::max<std::int64_t>(core::size_of(batch), 1);
@@ -130,7 +131,7 @@ void run_matmul(Input& input, unsigned choice) {
 }
 
 void run_vecdot(Input& input, unsigned choice) {
-  const DType dtype = scalar_dtype(1 + input.below(core::kComputable - 1));
+  const DType dtype = scalar_dtype(static_cast<ScalarType>(1 + input.below(core::kComputable - 1)));
   List shape = shape_from(input, kTerms, 160);
   if (shape.empty()) shape.push_back(extent_from(input, kTerms));
   Operand x1(input, dtype, shape, 1), x2(input, dtype, shape, 2);

@@ -37,6 +37,38 @@ enum class Kind : std::uint8_t {
   kFloat4_e2m1fn = 17,
 };
 
+/// The named scalar types, in the order of kScalars.
+enum class ScalarType : std::int8_t {
+  kNone = -1,  // another type
+  kBool,
+  kInt8,
+  kInt16,
+  kInt32,
+  kInt64,
+  kUInt8,
+  kUInt16,
+  kUInt32,
+  kUInt64,
+  kFloat32,
+  kFloat64,
+  kComplex64,
+  kComplex128,
+  kFloat16,
+  kBfloat16,
+  kComplex32,
+  kFloat8_e3m4,
+  kFloat8_e4m3,
+  kFloat8_e4m3b11fnuz,
+  kFloat8_e4m3fn,
+  kFloat8_e4m3fnuz,
+  kFloat8_e5m2,
+  kFloat8_e5m2fnuz,
+  kFloat8_e8m0fnu,
+  kFloat6_e2m3fn,
+  kFloat6_e3m2fn,
+  kFloat4_e2m1fn,
+};
+
 /// A named scalar type. Names follow the array API standard, and ml_dtypes for types outside it.
 struct ScalarInfo {
   Kind kind;
@@ -74,22 +106,30 @@ inline constexpr std::array<ScalarInfo, 27> kScalars{{
     {Kind::kFloat4_e2m1fn, 4, "float4_e2m1fn"},
 }};
 
+constexpr const ScalarInfo& info_of(ScalarType scalar) noexcept {
+  return kScalars[static_cast<std::size_t>(scalar)];
+}
+
 namespace detail {
-/// Index into kScalars by type code and bits, or -1. A lookup table, because every import uses it.
+/// The scalar of a type code and bits. A lookup table, because every import uses it.
 inline constexpr auto kScalarRows = [] {
-  std::array<std::array<std::int8_t, 129>, 18> rows{};
-  for (auto& of_kind : rows) of_kind.fill(-1);
+  std::array<std::array<ScalarType, 129>, 18> rows{};
+  for (auto& of_kind : rows) of_kind.fill(ScalarType::kNone);
   for (std::size_t i = 0; i < kScalars.size(); ++i) {
-    rows[static_cast<std::size_t>(kScalars[i].kind)][kScalars[i].bits] =
-        static_cast<std::int8_t>(i);
+    rows[static_cast<std::size_t>(kScalars[i].kind)][kScalars[i].bits] = static_cast<ScalarType>(i);
   }
   return rows;
 }();
 }  // namespace detail
 
-/// Index into kScalars for a type code and a number of bits, or -1 for an unsupported pair.
+/// The scalar of a type code and a number of bits; kNone for an unsupported pair.
+constexpr ScalarType find_scalar(unsigned code, unsigned bits) noexcept {
+  return code < detail::kScalarRows.size() && bits <= 128 ? detail::kScalarRows[code][bits]
+                                                          : ScalarType::kNone;
+}
+/// The same as an index into kScalars, or -1.
 constexpr int scalar_index(unsigned code, unsigned bits) noexcept {
-  return code < detail::kScalarRows.size() && bits <= 128 ? detail::kScalarRows[code][bits] : -1;
+  return static_cast<int>(find_scalar(code, bits));
 }
 
 /// The type of one element: `lanes` scalars of `bits` bits each. Elements smaller than a byte are
@@ -119,8 +159,12 @@ struct alignas(8) DType {
   constexpr bool is_packed() const noexcept { return stored_bits() % 8 != 0; }
   /// Bytes of one element, rounded up: 1 for packed scalars, as in ml_dtypes.
   constexpr int itemsize() const noexcept { return (stored_bits() + 7) / 8; }
-  /// Index into kScalars, or -1.
-  constexpr int index() const noexcept { return scalar_index(static_cast<unsigned>(kind), bits); }
+  /// The scalar type of each lane.
+  constexpr ScalarType scalar() const noexcept {
+    return find_scalar(static_cast<unsigned>(kind), bits);
+  }
+  /// The same as an index into kScalars, or -1.
+  constexpr int index() const noexcept { return static_cast<int>(scalar()); }
 };
 
 static_assert(sizeof(DType) == 8);
@@ -139,8 +183,8 @@ inline void set_dtype(DType& out, std::uint8_t code, std::uint8_t bits, std::uin
 
 /// "float32", "float32x4" (lanes), "float4_e2m1fn_padded".
 inline std::string name(const DType& dtype) {
-  const int row = dtype.index();
-  std::string out = row < 0 ? "unknown" : std::string(kScalars[static_cast<std::size_t>(row)].name);
+  const ScalarType scalar = dtype.scalar();
+  std::string out = scalar == ScalarType::kNone ? "unknown" : std::string(info_of(scalar).name);
   if (dtype.lanes != 1) out += "x" + std::to_string(dtype.lanes);
   if (dtype.padded) out += "_padded";
   return out;

@@ -28,9 +28,6 @@ constexpr auto kRows = std::to_array<KernelRow>({
 });
 
 /// The others round the result of float32, whose neighbours are nearer.
-constexpr int kFloat16 = 13;
-constexpr int kBfloat16 = 14;
-
 template <std::uint16_t kInfinite>
 constexpr ElementwiseFunction kNextOfHalf =
     &binary_kernel<functors::NextAfterOfHalf<kInfinite>, std::uint16_t, std::uint16_t>;
@@ -39,9 +36,9 @@ constexpr ElementwiseFunction kNextOfHalf =
 
 namespace REFARRAY_OPERATIONS {
 
-ElementwiseFunction bits(Elementwise operation, int dtype) noexcept {
-  if (operation == kNextafter && dtype == kFloat16) return kNextOfHalf<0x7C00>;
-  if (operation == kNextafter && dtype == kBfloat16) return kNextOfHalf<0x7F80>;
+ElementwiseFunction bits(Elementwise operation, ScalarType dtype) noexcept {
+  if (operation == kNextafter && dtype == ScalarType::kFloat16) return kNextOfHalf<0x7C00>;
+  if (operation == kNextafter && dtype == ScalarType::kBfloat16) return kNextOfHalf<0x7F80>;
   return find(kRows, operation, dtype);
 }
 

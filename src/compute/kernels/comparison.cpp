@@ -32,7 +32,7 @@ constexpr auto kRows = std::to_array<KernelRow>({
 
 namespace REFARRAY_OPERATIONS {
 
-ElementwiseFunction comparison(Elementwise operation, int dtype) noexcept {
+ElementwiseFunction comparison(Elementwise operation, ScalarType dtype) noexcept {
   return find(kRows, operation, dtype);
 }
 

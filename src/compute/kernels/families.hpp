@@ -7,9 +7,9 @@
 namespace refarray::core::kernels::REFARRAY_OPERATIONS {
 
 // Each returns nullptr for the functions of the others.
-ElementwiseFunction arithmetic(Elementwise operation, int dtype) noexcept;  // arithmetic.cpp
-ElementwiseFunction comparison(Elementwise operation, int dtype) noexcept;  // comparison.cpp
-ElementwiseFunction bits(Elementwise operation, int dtype) noexcept;        // bits.cpp
-ElementwiseFunction selection(Elementwise operation, int dtype) noexcept;   // selection.cpp
+ElementwiseFunction arithmetic(Elementwise operation, ScalarType dtype) noexcept;  // arithmetic.cpp
+ElementwiseFunction comparison(Elementwise operation, ScalarType dtype) noexcept;  // comparison.cpp
+ElementwiseFunction bits(Elementwise operation, ScalarType dtype) noexcept;        // bits.cpp
+ElementwiseFunction selection(Elementwise operation, ScalarType dtype) noexcept;   // selection.cpp
 
 }  // namespace refarray::core::kernels::REFARRAY_OPERATIONS

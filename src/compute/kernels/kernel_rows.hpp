@@ -18,7 +18,7 @@ namespace {
 using functors::Boolean;
 using functors::Complex;
 
-/// In the order of kScalars.
+/// In the order of ScalarType.
 template <std::size_t Row>
 using ComputedType =
     std::tuple_element_t<Row,
@@ -39,7 +39,7 @@ template <Elementwise Operation, class F, DtypeSet Only = row_of(Operation).acce
 constexpr KernelRow kernel_row() {
   const auto kernel = []<std::size_t Row>() -> ElementwiseFunction {
     using T = ComputedType<Row>;
-    if constexpr ((Only >> Row & 1) == 0) {
+    if constexpr (!contains(Only, static_cast<ScalarType>(Row))) {
       return nullptr;
     } else if constexpr (row_of(Operation).inputs == 1) {
       return &unary_kernel<F, T, decltype(F::apply(T{}))>;
@@ -55,8 +55,8 @@ constexpr KernelRow kernel_row() {
 /// The kernel of a function in a table, or nullptr.
 template <std::size_t N>
 ElementwiseFunction find(const std::array<KernelRow, N>& rows, Elementwise operation,
-                         int dtype) noexcept {
-  if (dtype >= static_cast<int>(kComputedTypes)) return nullptr;
+                         ScalarType dtype) noexcept {
+  if (static_cast<std::size_t>(dtype) >= kComputedTypes) return nullptr;
   for (const KernelRow& row : rows)
     if (row.operation == operation) return row.kernels[static_cast<std::size_t>(dtype)];
   return nullptr;

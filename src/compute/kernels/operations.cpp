@@ -6,7 +6,7 @@
 namespace refarray::core::kernels::REFARRAY_OPERATIONS {
 namespace {
 
-ElementwiseFunction elementwise(Elementwise operation, int dtype) noexcept {
+ElementwiseFunction elementwise(Elementwise operation, ScalarType dtype) noexcept {
   for (const auto find : {&arithmetic, &comparison, &bits, &selection}) {
     if (const ElementwiseFunction kernel = find(operation, dtype)) return kernel;
   }
@@ -16,10 +16,10 @@ ElementwiseFunction elementwise(Elementwise operation, int dtype) noexcept {
 }  // namespace
 
 // reductions.cpp, searches.cpp, scans.cpp
-FoldKernels fold_kernels(Folding folding, int dtype) noexcept;
-SearchKernels search_kernels(bool greatest, int dtype) noexcept;
-ScanKernel scan_kernel(bool product, int dtype) noexcept;
-void divide(int dtype, std::byte* values, std::int64_t count, double divisor) noexcept;
+FoldKernels fold_kernels(Folding folding, ScalarType dtype) noexcept;
+SearchKernels search_kernels(bool greatest, ScalarType dtype) noexcept;
+ScanKernel scan_kernel(bool product, ScalarType dtype) noexcept;
+void divide(ScalarType dtype, std::byte* values, std::int64_t count, double divisor) noexcept;
 void deviate(std::byte* values, const std::byte* means, std::int64_t mean_step,
              std::int64_t count) noexcept;
 void square_root(std::byte* values, std::int64_t count) noexcept;

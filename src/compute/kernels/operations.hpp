@@ -24,9 +24,9 @@ struct Sorting;    // sort.hpp
 template <class T>
 struct FourierKernels;  // fourier.hpp
 
-/// Dtypes are indices into kScalars, below 13. nullptr: the operation has no kernel for the dtype.
+/// nullptr: the operation has no kernel for the dtype.
 struct Operations {
-  ElementwiseFunction (*elementwise)(Elementwise operation, int dtype) noexcept;
+  ElementwiseFunction (*elementwise)(Elementwise operation, ScalarType dtype) noexcept;
   Reductions reductions;
   const Gathering* gathering;
   const Sorting* sorting;

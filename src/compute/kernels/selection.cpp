@@ -68,9 +68,9 @@ void where_kernel(std::byte* out, const std::byte* const* in, std::int64_t count
 
 namespace REFARRAY_OPERATIONS {
 
-ElementwiseFunction selection(Elementwise operation, int dtype) noexcept {
+ElementwiseFunction selection(Elementwise operation, ScalarType dtype) noexcept {
   if (operation != Elementwise::kWhere) return nullptr;
-  switch (kScalars[static_cast<std::size_t>(dtype)].bits) {
+  switch (info_of(dtype).bits) {
     case 8:
       return &where_kernel<std::uint8_t>;
     case 16:

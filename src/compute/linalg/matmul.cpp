@@ -58,7 +58,7 @@ class Products {
  public:
   /// Throws kMemory.
   Products(const DType& dtype, std::int64_t rows, std::int64_t depth, std::int64_t columns)
-      : kernels_(kernels::products(dtype.index(), rows == 1)),
+      : kernels_(kernels::products(dtype.scalar(), rows == 1)),
         extent_(rows == 1 ? kRowExtent : kPackedExtent),
         size_(dtype.itemsize()),
         rows_(rows),

@@ -72,7 +72,7 @@ bool store_adjoint(const ArrayView& out, const Array& x, const InterruptCheck& i
   const Array transposed = with_layout(x, last_axes_swapped(x), 0);
   const ArrayView input = transposed;
   const auto operation = x.dtype.is_complex() ? Elementwise::kConj : Elementwise::kPositive;
-  return run_elementwise(find_kernel(operation, computable_index(x.dtype)), out, {&input, 1},
+  return run_elementwise(find_kernel(operation, computable_scalar(x.dtype)), out, {&input, 1},
                          interrupt);
 }
 

@@ -28,7 +28,7 @@ ArrayView part(const ArrayView& array, int axis, std::int64_t begin, std::int64_
 /// Computes conj(x1) * x2. Returns false if interrupted.
 bool multiply(const ArrayView& out, const ArrayView& x1, const ArrayView& x2,
               const InterruptCheck& interrupt) {
-  const int dtype = computable_index(x1.dtype);
+  const ScalarType dtype = computable_scalar(x1.dtype);
   std::array<ArrayView, 2> factors{x1, x2};
   if (x1.dtype.is_complex()) {
     if (!run_elementwise(find_kernel(Elementwise::kConj, dtype), out, {&x1, 1}, interrupt))

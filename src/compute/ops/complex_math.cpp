@@ -179,7 +179,7 @@ constexpr auto kRows = std::to_array<KernelRow>({
 }  // namespace
 
 kernels::ElementwiseFunction detail::complex_math_kernel(Elementwise operation,
-                                                         int dtype) noexcept {
+                                                         ScalarType dtype) noexcept {
   return kernels::find(kRows, operation, dtype);
 }
 

@@ -35,7 +35,7 @@ bool has_in_box(const ElementwiseKernel& equal, const ArrayView& x, const Stride
 
 }  // namespace
 
-bool contains(bool& found, const ArrayView& x, const ArrayView& value, int dtype,
+bool contains(bool& found, const ArrayView& x, const ArrayView& value, ScalarType dtype,
               const InterruptCheck& interrupt) {
   found = false;
   if (x.size() == 0) return true;

@@ -74,8 +74,8 @@ bool run_blocks(const ElementwiseKernel& kernel, const ArrayView& out,
 
 }  // namespace
 
-DType result_dtype(Result rule, int dtype) noexcept {
-  if (rule == Result::kBoolDtype) return scalar_dtype(0);
+DType result_dtype(Result rule, ScalarType dtype) noexcept {
+  if (rule == Result::kBoolDtype) return scalar_dtype(ScalarType::kBool);
   DType out = scalar_dtype(dtype);
   if (rule == Result::kRealDtype && out.is_complex()) {
     out.kind = Kind::kFloat;
@@ -84,16 +84,15 @@ DType result_dtype(Result rule, int dtype) noexcept {
   return out;
 }
 
-ElementwiseKernel find_kernel(Elementwise operation, int dtype) noexcept {
-  const auto find = [operation](int row) {
+ElementwiseKernel find_kernel(Elementwise operation, ScalarType dtype) noexcept {
+  const auto find = [operation](ScalarType row) {
     const auto kernel = kernels::operations().elementwise(operation, row);
     return kernel != nullptr ? kernel : math_kernel(operation, row);
   };
-  constexpr int kFloat32 = 9, kFloat64 = 10, kHalves = 13;
   ElementwiseKernel out{find(dtype), {}, {}};
-  if (out.function == nullptr && dtype >= kHalves) {
-    const bool is_arithmetic = kernels::operations().elementwise(operation, kFloat32);
-    dtype = is_arithmetic ? kFloat32 : kFloat64;
+  if (out.function == nullptr && is_half(dtype)) {
+    const bool is_arithmetic = kernels::operations().elementwise(operation, ScalarType::kFloat32);
+    dtype = is_arithmetic ? ScalarType::kFloat32 : ScalarType::kFloat64;
     out.function = find(dtype);
   }
   std::fill_n(out.in, kMaxInputs, scalar_dtype(dtype));
@@ -101,10 +100,10 @@ ElementwiseKernel find_kernel(Elementwise operation, int dtype) noexcept {
   return out;
 }
 
-ElementwiseKernel find_where_kernel(int dtype) noexcept {
+ElementwiseKernel find_where_kernel(ScalarType dtype) noexcept {
   const DType value = scalar_dtype(dtype);
   return {kernels::operations().elementwise(Elementwise::kWhere, dtype),
-          {scalar_dtype(0), value, value},
+          {scalar_dtype(ScalarType::kBool), value, value},
           value};
 }
 

@@ -20,17 +20,17 @@ struct ElementwiseKernel {
   DType out;
 };
 
-/// The kernel of a function for a promoted dtype, given as an index into kScalars that the
-/// function's row accepts. nextafter() has kernels for float16 and bfloat16. Other arithmetic is
-/// done in float32, which has more than twice as many digits, so that a second rounding changes
-/// nothing; functions of the C library are computed in float64 and rounded once.
-ElementwiseKernel find_kernel(Elementwise operation, int dtype) noexcept;
+/// The kernel of a function for a promoted dtype that the function's row accepts. nextafter() has
+/// kernels for float16 and bfloat16. Other arithmetic is done in float32, which has more than twice
+/// as many digits, so that a second rounding changes nothing; functions of the C library are
+/// computed in float64 and rounded once.
+ElementwiseKernel find_kernel(Elementwise operation, ScalarType dtype) noexcept;
 
 /// The kernel of where() for a dtype: inputs are a bool and two values.
-ElementwiseKernel find_where_kernel(int dtype) noexcept;
+ElementwiseKernel find_where_kernel(ScalarType dtype) noexcept;
 
 /// The dtype of the function's result.
-DType result_dtype(Result rule, int dtype) noexcept;
+DType result_dtype(Result rule, ScalarType dtype) noexcept;
 
 /// The shape that two shapes broadcast to. Throws kValue, naming both, if there is none.
 Layout broadcast_shapes(Extents a, Extents b);

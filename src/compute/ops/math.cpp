@@ -68,7 +68,7 @@ constexpr auto kRows = std::to_array<KernelRow>({
 
 }  // namespace
 
-kernels::ElementwiseFunction math_kernel(Elementwise operation, int dtype) noexcept {
+kernels::ElementwiseFunction math_kernel(Elementwise operation, ScalarType dtype) noexcept {
   if (const auto kernel = kernels::find(kRows, operation, dtype)) return kernel;
   return detail::complex_math_kernel(operation, dtype);
 }

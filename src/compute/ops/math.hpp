@@ -10,11 +10,11 @@
 
 namespace refarray::core {
 
-/// The kernel for a dtype, an index into kScalars; nullptr for the functions of the other tables.
-kernels::ElementwiseFunction math_kernel(Elementwise operation, int dtype) noexcept;
+/// The kernel for a dtype; nullptr for the functions of the other tables.
+kernels::ElementwiseFunction math_kernel(Elementwise operation, ScalarType dtype) noexcept;
 
 namespace detail {
-kernels::ElementwiseFunction complex_math_kernel(Elementwise operation, int dtype) noexcept;
+kernels::ElementwiseFunction complex_math_kernel(Elementwise operation, ScalarType dtype) noexcept;
 }
 
 }  // namespace refarray::core

@@ -78,7 +78,7 @@ bool find_starts(Array& out, const Array& sorted, const InterruptCheck& interrup
     const std::int64_t before = at > 0 ? 1 : 0;
     std::byte* const differs = out.data + (at - before);
     const std::byte kept = *differs;
-    kernels_in_use().differences(computable_index(sorted.dtype),
+    kernels_in_use().differences(computable_scalar(sorted.dtype),
                                  sorted.data + (at - before) * sorted.dtype.itemsize(),
                                  std::min(kPiece, size - at) + before, differs);
     if (before > 0) *differs = kept;
@@ -142,7 +142,7 @@ bool is_in_sorted(const ArrayView& out, const ArrayView& values, const ArrayView
   const std::int64_t count = flat.layout.shape[0];
   sorted = new_flat(flat.dtype, count);
   if (!sort(sorted, flat, 0, false, interrupt)) return false;
-  const int dtype = computable_index(flat.dtype);
+  const ScalarType dtype = computable_scalar(flat.dtype);
   const std::int64_t size = wanted.layout.shape[0];
   for (std::int64_t at = 0; at < size; at += kPiece) {
     kernels_in_use().contains(dtype,

@@ -15,7 +15,7 @@ struct Distinct {
   Array counts;   // int64
 };
 
-// Dtypes are those that computable_index() accepts. The functions return false when interrupted.
+// Dtypes are those that computable_scalar() accepts. The functions return false when interrupted.
 
 /// `values` and `counts`.
 bool distinct_counts(Distinct& out, const ArrayView& array, const InterruptCheck& interrupt);

@@ -43,7 +43,7 @@ std::uint64_t* words(const Array& array) noexcept {
 
 /// Sorts a row by the order of its elements, when sort() could not. `order` has the indices and,
 /// behind them, the scratch memory; it is made by the first row.
-Sorted sort_by_order(int dtype, const SortCall& call, std::int64_t itemsize, Array& order) {
+Sorted sort_by_order(ScalarType dtype, const SortCall& call, std::int64_t itemsize, Array& order) {
   const std::int64_t count = call.count;
   if (order.data == nullptr) order = new_words(count + kernels::order_scratch_words(count));
   SortCall ordering = call;
@@ -80,7 +80,7 @@ bool each_row(const ArrayView& out, const ArrayView& in, std::int64_t count,
 bool sort_rows(const ArrayView& out, const ArrayView& in, bool descending,
                const InterruptCheck& interrupt) {
   const std::int64_t count = in.shape[in.ndim - 1];
-  const int dtype = computable_index(in.dtype);
+  const ScalarType dtype = computable_scalar(in.dtype);
   const std::int64_t itemsize = in.dtype.itemsize();
   const Array scratch = new_words(kernels::sort_scratch_words(count, itemsize));
   Array order;
@@ -95,7 +95,7 @@ bool sort_rows(const ArrayView& out, const ArrayView& in, bool descending,
 bool order_rows(const ArrayView& out, const ArrayView& in, bool descending,
                 const InterruptCheck& interrupt) {
   const std::int64_t count = in.shape[in.ndim - 1];
-  const int dtype = computable_index(in.dtype);
+  const ScalarType dtype = computable_scalar(in.dtype);
   const Array scratch = new_words(kernels::order_scratch_words(count));
   return each_row(out, in, count, interrupt, [&](const std::byte* from, std::byte* to) {
     return kernels::operations().sorting->order(
@@ -145,7 +145,7 @@ bool search_sorted(const ArrayView& out, const ArrayView& sorted, const ArrayVie
     if (!copy(owners[i], views[i], interrupt)) return false;
     views[i] = owners[i];
   }
-  const int dtype = computable_index(sorted.dtype);
+  const ScalarType dtype = computable_scalar(sorted.dtype);
   const std::int64_t itemsize = sorted.dtype.itemsize();
   const std::int64_t size = values.size();
   auto* const positions = reinterpret_cast<std::int64_t*>(out.data);

@@ -8,7 +8,7 @@
 
 namespace refarray::core {
 
-// Dtypes are real-valued ones that computable_index() accepts, or bool. The order is that of the
+// Dtypes are real-valued ones that computable_scalar() accepts, or bool. The order is that of the
 // values, and stable: equal elements keep their order, also when descending. Zeros of both signs
 // are equal; NaNs are greater than all numbers, and equal. Each function returns false when
 // interrupted.

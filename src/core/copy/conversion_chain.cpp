@@ -14,9 +14,6 @@ constexpr std::int64_t kBufferBytes = 1216;
 constexpr std::int64_t kBufferingThreshold =
     8;  // elements: shorter spans are not worth a contiguous buffer
 
-constexpr int kFloat32 = DType{Kind::kFloat, 32}.index();
-constexpr int kComplex64 = DType{Kind::kComplex, 64}.index();
-
 DType padded(DType dtype) noexcept {
   dtype.padded = true;
   return dtype;
@@ -40,7 +37,7 @@ ConversionChain::ConversionChain(const DType& to, const DType& from,
   }
   buffers_src_ = !from.is_packed();
   if (from.is_packed()) push(move_kernel(padded(from), from), 8);
-  push_cast(to.index(), from.index());
+  push_cast(to.scalar(), from.scalar());
   buffers_dst_ = !to.is_packed();
   if (to.is_packed()) push(move_kernel(to, padded(to)), to.stored_bits());
   int widest = std::max(src_bits_, 8);
@@ -56,16 +53,14 @@ void ConversionChain::push(Kernel kernel, int output_bits) noexcept {
 
 /// Pairs without a direct kernel go through float32 or complex64, which hold every value of the
 /// source that is in the range of the destination exactly: each conversion rounds once.
-void ConversionChain::push_cast(int to, int from) noexcept {
-  const auto stored = [](int row) {
-    return (int{kScalars[static_cast<std::size_t>(row)].bits} + 7) / 8 * 8;
-  };
+void ConversionChain::push_cast(ScalarType to, ScalarType from) noexcept {
+  const auto stored = [](ScalarType type) { return (int{info_of(type).bits} + 7) / 8 * 8; };
   if (const Kernel direct = table_->cast(to, from); direct != nullptr) {
     push(direct, stored(to));
     return;
   }
-  const int via =
-      kScalars[static_cast<std::size_t>(from)].kind == Kind::kComplex ? kComplex64 : kFloat32;
+  const ScalarType via =
+      info_of(from).kind == Kind::kComplex ? ScalarType::kComplex64 : ScalarType::kFloat32;
   push(table_->cast(via, from), stored(via));
   push(table_->cast(to, via), stored(to));
 }

@@ -21,7 +21,7 @@ class ConversionChain {
 
  private:
   void push(Kernel kernel, int output_bits) noexcept;
-  void push_cast(int to, int from) noexcept;
+  void push_cast(ScalarType to, ScalarType from) noexcept;
 
   static constexpr int kMaxSteps = 4;  // unpack, to float32, from float32, pack
   const kernels::Table* table_;

@@ -95,7 +95,7 @@ constexpr CastKernel kernel() {
 constexpr auto kKernels = Elements::table(
     []<class D>() { return Elements::table([]<class S>() { return kernel<S, D>(); }); });
 
-CastKernel cast_kernel(int to, int from) noexcept {
+CastKernel cast_kernel(ScalarType to, ScalarType from) noexcept {
   return kKernels[static_cast<std::size_t>(to)][static_cast<std::size_t>(from)];
 }
 

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "refarray/core/dtype.hpp"
+
 namespace refarray::core {
 
 struct StridedSpan;
@@ -81,8 +83,8 @@ struct Table {
   InterleaveKernel interleave[kNumWordSizes];    // the parts are in src
   InterleaveKernel deinterleave[kNumWordSizes];  // the parts are in dst
   void (*fence)() noexcept;                      // orders non-temporal stores before later stores
-  /// Takes indices into kScalars; nullptr if there is no direct conversion.
-  CastKernel (*cast)(int to, int from) noexcept;
+  /// nullptr if there is no direct conversion.
+  CastKernel (*cast)(ScalarType to, ScalarType from) noexcept;
 };
 
 /// The table in use: the best that the processor supports, unless use() chose another.

@@ -242,9 +242,9 @@ core::ArrayView to_view(const State& state, PyObject* x, const char* function) {
 }
 
 Ref make_dtype(const State& state, const core::DType& dtype) {
-  const int row = dtype.index();
-  if (row >= 0 && dtype.lanes == 1 && !dtype.padded) [[likely]]
-    return Ref::borrow(state.scalar_dtype(row));
+  const core::ScalarType type = dtype.scalar();
+  if (type != core::ScalarType::kNone && dtype.lanes == 1 && !dtype.padded) [[likely]]
+    return Ref::borrow(state.scalar_dtype(type));
   return new_dtype_object(state.dtype_type(), dtype);
 }
 

@@ -27,6 +27,7 @@ namespace {
 using core::DType;
 using core::Fault;
 using core::Kind;
+using core::ScalarType;
 
 constexpr Signature<1> kArrayNamespace{"__array_namespace__", {Key::kApiVersion}, 0, 0, 0};
 
@@ -99,15 +100,15 @@ DType promote_arguments(const State& state, PyObject* const* args, Py_ssize_t na
   for_each_index(nargs, [&](std::int64_t i) {
     if (numbers[static_cast<std::size_t>(i)]) return;
     const DType next = dtype_of(state, args[i]);
+    const ScalarType type = core::computable_scalar(next);
     if (out && *out != next) {
-      const int row = core::computable_index(next);
-      if (row < 0 || seen == 0) fail_common(*out, next);
-      for (int other = 0; other < core::kComputable; ++other)
-        if ((seen >> other & 1) != 0 && core::promote(other, row) < 0)
+      if (type == ScalarType::kNone || seen == 0) fail_common(*out, next);
+      for (const ScalarType other : core::kComputableTypes) {
+        if (core::contains(seen, other) && core::promote(other, type) == ScalarType::kNone)
           fail_common(core::scalar_dtype(other), next);
+      }
     }
-    if (const int row = core::computable_index(next); row >= 0)
-      seen = static_cast<core::DtypeSet>(seen | 1U << row);
+    if (type != ScalarType::kNone) seen |= core::set_of(type);
     out = seen != 0 ? core::scalar_dtype(core::promote_all(seen)) : next;
   });
   if (out) return *out;
@@ -126,8 +127,8 @@ Ref result_type(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
   for_each_index(nargs, [&](std::int64_t i) {
     const Ref& each = numbers[static_cast<std::size_t>(i)];
     if (!each) return;
-    const int row = computable_row(out, "result_type", core::dtype_sets::kAll);
-    out = core::scalar_dtype(row_beside(number_kind(each.get()), row, "result_type"));
+    const ScalarType type = require_computable(out, "result_type", core::dtype_sets::kAll);
+    out = core::scalar_dtype(type_beside(number_kind(each.get()), type, "result_type"));
   });
   return make_dtype(state, out);
 }

@@ -52,7 +52,7 @@ std::string_view kind_name(const DType& dtype) {
     case core::Kind::kComplex:
       return "complex";
     default:  // a kind with one size has the name of its dtype
-      return core::kScalars[static_cast<std::size_t>(dtype.index())].name;
+      return core::info_of(dtype.scalar()).name;
   }
 }
 

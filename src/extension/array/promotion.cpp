@@ -1,16 +1,13 @@
 // Implements the promotion of Python numbers beside arrays.
 #include "extension/array/promotion.hpp"
 
-#include <cstddef>
-
 #include "core/error.hpp"
 
 namespace refarray::extension {
 namespace {
 
 using core::Fault;
-
-constexpr bool contains(core::DtypeSet set, int row) noexcept { return (set >> row & 1) != 0; }
+using core::ScalarType;
 
 const char* kind_name(NumberKind kind) noexcept {
   constexpr const char* kNames[] = {"bool", "int", "float", "complex"};
@@ -30,31 +27,29 @@ core::DtypeSet dtypes_beside(NumberKind kind) noexcept {
   }
 }
 
-/// complex64 for up to 32 bits, complex128 for float64.
-int complex_row(int real) noexcept {
-  const unsigned bits = core::kScalars[static_cast<std::size_t>(real)].bits > 32 ? 128 : 64;
-  return core::scalar_index(static_cast<unsigned>(core::Kind::kComplex), bits);
+ScalarType complex_of(ScalarType real) noexcept {
+  return real == ScalarType::kFloat64 ? ScalarType::kComplex128 : ScalarType::kComplex64;
 }
 
 }  // namespace
 
-int computable_row(const core::DType& dtype, const char* function, core::DtypeSet accepts) {
-  const int row = core::computable_index(dtype);
-  if (row >= 0 && contains(accepts, row)) [[likely]]
-    return row;
+ScalarType require_computable(const core::DType& dtype, const char* function,
+                              core::DtypeSet accepts) {
+  const ScalarType type = core::computable_scalar(dtype);
+  if (type != ScalarType::kNone && core::contains(accepts, type)) [[likely]]
+    return type;
   core::fail(Fault::kType, function, "() takes arrays of ", core::name(accepts), " dtypes, not ",
              core::name(dtype), "; astype() converts");
 }
 
-int row_beside(NumberKind kind, int other, const char* function) {
-  if (!contains(dtypes_beside(kind), other)) {
+ScalarType type_beside(NumberKind kind, ScalarType other, const char* function) {
+  if (!core::contains(dtypes_beside(kind), other)) {
     core::fail(Fault::kType, function, "(): a Python ", kind_name(kind), " beside an array of ",
-               core::kScalars[static_cast<std::size_t>(other)].name,
-               " has no common dtype in the standard; use astype()");
+               core::info_of(other).name, " has no common dtype in the standard; use astype()");
   }
   const bool becomes_complex =
-      kind == NumberKind::kComplex && contains(core::dtype_sets::kRealFloating, other);
-  return becomes_complex ? complex_row(other) : other;
+      kind == NumberKind::kComplex && core::contains(core::dtype_sets::kRealFloating, other);
+  return becomes_complex ? complex_of(other) : other;
 }
 
 }  // namespace refarray::extension

@@ -38,12 +38,11 @@ void run(const core::ElementwiseKernel& kernel, const core::ArrayView& out,
   });
 }
 
-void require_accepted(const core::ElementwiseRow& row, int dtype) {
-  if ((row.accepts >> dtype & 1) != 0) [[likely]]
+void require_accepted(const core::ElementwiseRow& row, core::ScalarType dtype) {
+  if (core::contains(row.accepts, dtype)) [[likely]]
     return;
   core::fail(Fault::kType, row.name, "() takes arrays of ", core::name(row.accepts),
-             " dtypes, not ", core::kScalars[static_cast<std::size_t>(dtype)].name,
-             "; astype() converts");
+             " dtypes, not ", core::info_of(dtype).name, "; astype() converts");
 }
 
 /// Whether the interpreter repeats the object for `x * 2`: str, bytes, list, tuple and their like.
@@ -69,14 +68,14 @@ struct Pair {
   Pair(const State& state, PyObject* a, PyObject* b) : x1(state, a), x2(state, b) {}
 
   /// Throws kType if the function does not take the operands.
-  int promote(const core::ElementwiseRow& row) {
+  core::ScalarType promote(const core::ElementwiseRow& row) {
     if (!x1.is_array() && !x2.is_array()) {
       core::fail(Fault::kType, row.name,
                  "() takes at least one array; both arguments are Python numbers");
     }
     for (const Operand* x : {&x1, &x2})
       if (x->is_array()) require_computable_memory(x->view(), row.name);
-    const int dtype = promote_operands(x1, x2, row.name);
+    const core::ScalarType dtype = promote_operands(x1, x2, row.name);
     require_accepted(row, dtype);
     return dtype;
   }
@@ -101,7 +100,7 @@ core::ArrayView unaffected(const core::ArrayView& x2, const core::ArrayView& x1,
 Ref compute_unary(const State& state, Elementwise operation, PyObject* x) {
   const core::ElementwiseRow& row = core::row_of(operation);
   const core::ArrayView array = computable_view(state, x, row.name, row.accepts);
-  const int dtype = core::computable_index(array.dtype);
+  const core::ScalarType dtype = core::computable_scalar(array.dtype);
   const core::ElementwiseKernel kernel = core::find_kernel(operation, dtype);
   core::Array out = new_result(core::result_dtype(row.result, dtype), array.extents(), {&array, 1});
   run(kernel, out, {&array, 1});
@@ -119,7 +118,7 @@ Ref compute_binary(const State& state, Elementwise operation, PyObject* x1, PyOb
   }
   if (state.modes.strict) [[unlikely]]
     require_defined_result(state, operation, x1, x2);
-  const int dtype = pair.promote(row);
+  const core::ScalarType dtype = pair.promote(row);
   const std::array inputs{pair.x1.view(), pair.x2.view()};
   const core::Layout shape = core::broadcast_shapes(inputs[0].extents(), inputs[1].extents());
   const core::ElementwiseKernel kernel = core::find_kernel(operation, dtype);
@@ -134,7 +133,7 @@ Ref compute_in_place(const State& state, Elementwise operation, PyObject* x1, Py
   if (!pair.x2) return not_implemented(state, row, operation, x2);
   if (state.modes.strict) [[unlikely]]
     require_defined_result(state, operation, x1, x2);
-  const int dtype = pair.promote(row);
+  const core::ScalarType dtype = pair.promote(row);
   const core::ArrayView& out = pair.x1.view();
   if (!out.writable()) core::fail(Fault::kValue, row.name, "() in place: the array is read-only");
   if (core::scalar_dtype(dtype) != out.dtype) {

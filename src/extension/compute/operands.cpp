@@ -17,7 +17,7 @@ using core::Fault;
 core::ArrayView computable_view(const State& state, PyObject* x, const char* function,
                                 core::DtypeSet accepts) {
   const core::ArrayView array = to_view(state, x, function);
-  computable_row(array.dtype, function, accepts);
+  require_computable(array.dtype, function, accepts);
   require_computable_memory(array, function);
   return array;
 }
@@ -52,24 +52,24 @@ Ref not_implemented(const State& state, const char* function, PyObject* object, 
   return Ref::borrow(Py_NotImplemented);
 }
 
-int promote_operands(Operand& x1, Operand& x2, const char* function) {
-  const auto row_of = [function](const Operand& x) {
-    return computable_row(x.view().dtype, function, core::dtype_sets::kAll);
+core::ScalarType promote_operands(Operand& x1, Operand& x2, const char* function) {
+  const auto type_of = [function](const Operand& x) {
+    return require_computable(x.view().dtype, function, core::dtype_sets::kAll);
   };
   if (x1.is_array() && x2.is_array()) {
-    const int a = row_of(x1);
-    const int b = row_of(x2);
-    const int common = core::promote(a, b);
-    if (common >= 0) [[likely]]
+    const core::ScalarType a = type_of(x1);
+    const core::ScalarType b = type_of(x2);
+    const core::ScalarType common = core::promote(a, b);
+    if (common != core::ScalarType::kNone) [[likely]]
       return common;
     core::fail(Fault::kType, function, "(): ", core::name(x1.view().dtype), " and ",
                core::name(x2.view().dtype), " have no common dtype in the standard; use astype()");
   }
   Operand& number = x1.is_number() ? x1 : x2;
   const Operand& array = x1.is_number() ? x2 : x1;
-  const int row = number.row_beside(row_of(array), function);
-  number.convert_number(core::scalar_dtype(row));
-  return row;
+  const core::ScalarType type = number.type_beside(type_of(array), function);
+  number.convert_number(core::scalar_dtype(type));
+  return type;
 }
 
 }  // namespace refarray::extension

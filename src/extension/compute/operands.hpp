@@ -36,9 +36,9 @@ class Operand {
   explicit operator bool() const noexcept { return is_array_ || number_; }
   const core::ArrayView& view() const noexcept { return view_; }
 
-  /// As the other row_beside(), for a number.
-  int row_beside(int other, const char* function) const {
-    return extension::row_beside(number_kind(number_.get()), other, function);
+  /// As the other type_beside(), for a number.
+  core::ScalarType type_beside(core::ScalarType other, const char* function) const {
+    return extension::type_beside(number_kind(number_.get()), other, function);
   }
   /// Makes a number an array of ndim 0. Throws OverflowError if the dtype cannot represent it.
   void convert_number(const core::DType& dtype);
@@ -63,8 +63,8 @@ inline constexpr char kTakesNumbers[] = "arrays and Python numbers";
 [[gnu::cold]] Ref not_implemented(const State& state, const char* function, PyObject* object,
                                   const char* takes = kTakesNumbers);
 
-/// The row of kScalars to which two operands promote; numbers are converted to it. One of them at
+/// The type to which two operands promote; numbers are converted to it. One of them at
 /// least must be an array. Throws kType where the standard leaves the promotion undefined.
-int promote_operands(Operand& x1, Operand& x2, const char* function);
+core::ScalarType promote_operands(Operand& x1, Operand& x2, const char* function);
 
 }  // namespace refarray::extension

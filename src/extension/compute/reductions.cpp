@@ -140,7 +140,7 @@ core::DType to_result_dtype(const State& state, PyObject* object, Reduction oper
   if (!is_given(object)) return core::reduced_dtype(operation, dtype);
   const core::DType out = to_dtype(state, object);
   const core::ReductionRow& row = core::row_of(operation);
-  computable_row(out, row.name, row.accepts);
+  require_computable(out, row.name, row.accepts);
   if (!core::can_convert(dtype, out)) {
     core::fail(Fault::kType, row.name, "(): no conversion from ", core::name(dtype),
                " to dtype=", core::name(out));

@@ -105,7 +105,7 @@ core::Array difference(const core::ArrayView& x, int axis) {
   const core::Array next = narrowed(x, axis, 1, length);
   const core::Array previous = narrowed(x, axis, 0, length);
   const core::ElementwiseKernel kernel =
-      core::find_kernel(core::Elementwise::kSubtract, core::computable_index(x.dtype));
+      core::find_kernel(core::Elementwise::kSubtract, core::computable_scalar(x.dtype));
   core::Array out = core::new_array(x.dtype, next.layout.extents(), /*zeroed=*/false);
   const std::array inputs{next.view(), previous.view()};
   run_interruptibly(out.view().nbytes(), [&](const core::InterruptCheck& interrupt) {

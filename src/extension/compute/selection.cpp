@@ -58,8 +58,8 @@ Ref to_limit(const State& state, const core::ArrayView& x, PyObject* limit, cons
   if (!is_given(limit)) return {};
   const Operand operand(state, limit);
   if (operand.is_number()) {
-    const int row = core::computable_index(x.dtype);
-    if (operand.row_beside(row, kClip.name) == row) return Ref::borrow(operand.number());
+    const core::ScalarType type = core::computable_scalar(x.dtype);
+    if (operand.type_beside(type, kClip.name) == type) return Ref::borrow(operand.number());
     core::fail(Fault::kType, "clip(): ", name, " is a complex number; x is ", core::name(x.dtype));
   }
   if (!operand.is_array()) {

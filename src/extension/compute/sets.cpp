@@ -47,9 +47,9 @@ Ref isin(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
   require_operand(second, x2, "x2");
   if (!first.is_array() && !second.is_array())
     core::fail(Fault::kType, "isin(): x1 or x2 must be an array; both are Python numbers");
-  const int row = promote_operands(first, second, kIsin.name);
-  const core::DType dtype = core::scalar_dtype(row);
-  if (state.modes.strict && (core::dtype_sets::kInteger >> row & 1) == 0) {
+  const core::ScalarType type = promote_operands(first, second, kIsin.name);
+  const core::DType dtype = core::scalar_dtype(type);
+  if (state.modes.strict && !core::contains(core::dtype_sets::kInteger, type)) {
     core::fail(Fault::kType, "isin() of a strict namespace takes arrays of integer dtypes, not ",
                core::name(dtype));
   }
@@ -103,7 +103,7 @@ Ref unique_values(PyObject* module, PyObject* x) {
 
 /// Whether an element of `array` equals the only one of `value`; of the same dtype or not.
 bool has_element(const State& state, const core::ArrayView& array, const core::ArrayView& value,
-                 int dtype) {
+                 core::ScalarType dtype) {
   bool found = false;
   run_interruptibly(array.nbytes(), [&](const core::InterruptCheck& interrupt) {
     return core::contains(found, array, value, dtype, interrupt);
@@ -122,7 +122,7 @@ int array_contains(PyObject* object, PyObject* value) {
   if (other && other.view().ndim == 0) {
     require_computable_memory(x.view(), "equal");
     if (other.is_array()) require_computable_memory(other.view(), "equal");
-    const int dtype = promote_operands(x, other, "equal");
+    const core::ScalarType dtype = promote_operands(x, other, "equal");
     return has_element(state, x.view(), other.view(), dtype);
   }
   const Ref equal = check(calling<PyObject_RichCompare>(object, value, Py_EQ));
@@ -131,7 +131,7 @@ int array_contains(PyObject* object, PyObject* value) {
   core::ArrayView wanted;
   wanted.data = const_cast<std::byte*>(&kTrue);  // only read
   wanted.dtype = {core::Kind::kBool, 8};
-  return has_element(state, view_of(equal.get()), wanted, 0);
+  return has_element(state, view_of(equal.get()), wanted, core::ScalarType::kBool);
 }
 
 PyMethodDef kSetFunctions[] = {

@@ -50,8 +50,10 @@ struct Arguments {
   PyObject* device;  // what x.device returns, or None for the CPU
 };
 
-/// Whether the standard has the dtype of a row of kScalars: it lacks the 16-bit floats.
-constexpr bool is_standard(int row) noexcept { return row >= 0 && row < 13; }
+/// Whether the standard has the type: it lacks the 16-bit floats.
+constexpr bool is_standard(core::ScalarType type) noexcept {
+  return type >= core::ScalarType::kBool && type <= core::ScalarType::kComplex128;
+}
 
 /// From a tuple of bools in the order of the fields.
 Modes to_modes(PyObject* tuple) {
@@ -104,10 +106,11 @@ void take_strict_dtypes(PyObject* module, State& state, PyObject* base) {
   PyObject* dtypes = shared.get(Slot::kStrictDtypes);
   if (dtypes == nullptr) dtypes = shared.set_once(Slot::kStrictDtypes, make_strict_dtypes(base));
   for (int row = 0; row < static_cast<int>(core::kScalars.size()); ++row) {
+    const auto type = static_cast<core::ScalarType>(row);
     PyObject* const dtype = compat::tuple_item(dtypes, row);
-    state.set_scalar_dtype(row, Ref::borrow(dtype));
-    if (is_standard(row)) {
-      const std::string name(core::kScalars[static_cast<std::size_t>(row)].name);
+    state.set_scalar_dtype(type, Ref::borrow(dtype));
+    if (is_standard(type)) {
+      const std::string name(core::info_of(type).name);
       check(PyModule_AddObjectRef(module, name.c_str(), dtype));
     }
   }
@@ -202,7 +205,7 @@ void refuse_counting(const State& state, const char* function) {
 }
 
 void require_standard(const State& state, const core::DType& dtype) {
-  if (!state.modes.strict || is_standard(core::computable_index(dtype))) return;
+  if (!state.modes.strict || is_standard(core::computable_scalar(dtype))) return;
   core::fail(Fault::kType, "the standard has no dtype ", core::name(dtype),
              ", and this namespace is strict");
 }

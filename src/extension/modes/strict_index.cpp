@@ -48,8 +48,8 @@ void require_standard_value(const State& state, const core::ArrayView& target, P
     core::fail(Fault::kType, "strict namespaces assign arrays and Python numbers, not ",
                type_name(value));
   }
-  const int row = core::computable_index(target.dtype);
-  if (row_beside(number_kind(plain.get()), row, "assignment") == row) return;
+  const core::ScalarType type = core::computable_scalar(target.dtype);
+  if (type_beside(number_kind(plain.get()), type, "assignment") == type) return;
   core::fail(Fault::kType, "cannot assign a complex number to elements of ",
              core::name(target.dtype));
 }

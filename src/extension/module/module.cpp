@@ -52,7 +52,7 @@ void add_dtypes(PyObject* module, State& state) {
     Ref dtype = compat::make_immortal(
         new_dtype_object(state.dtype_type(), {info.kind, info.bits, 1, false}));
     check(PyModule_AddObjectRef(module, std::string(info.name).c_str(), dtype.get()));
-    state.set_scalar_dtype(static_cast<int>(row), std::move(dtype));
+    state.set_scalar_dtype(static_cast<core::ScalarType>(row), std::move(dtype));
   }
 }
 

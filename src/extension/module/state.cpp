@@ -38,8 +38,8 @@ PyObject* State::set_once(Slot slot, Ref object) const noexcept {
   return object.release();
 }
 
-void State::set_scalar_dtype(int row, Ref object) noexcept {
-  Ref::steal(std::exchange(dtypes_[static_cast<std::size_t>(row)], object.release()));
+void State::set_scalar_dtype(core::ScalarType type, Ref object) noexcept {
+  Ref::steal(std::exchange(dtypes_[static_cast<std::size_t>(type)], object.release()));
 }
 
 void State::fill_names() {

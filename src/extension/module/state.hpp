@@ -118,13 +118,15 @@ class State {
     return reinterpret_cast<PyTypeObject*>(get(Slot::kDeviceType));
   }
   /// The DType object for entry `row` of core::kScalars.
-  PyObject* scalar_dtype(int row) const noexcept { return dtypes_[static_cast<std::size_t>(row)]; }
+  PyObject* scalar_dtype(core::ScalarType type) const noexcept {
+    return dtypes_[static_cast<std::size_t>(type)];
+  }
 
   void set(Slot slot, Ref object) noexcept;
   /// For objects created lazily: stores `object` unless another thread was first. Returns the
   /// stored object.
   PyObject* set_once(Slot slot, Ref object) const noexcept;
-  void set_scalar_dtype(int row, Ref object) noexcept;
+  void set_scalar_dtype(core::ScalarType type, Ref object) noexcept;
   /// Creates all keywords, names and version tuples. Throws ErrorSet.
   void fill_names();
 

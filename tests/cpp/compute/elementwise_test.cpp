@@ -24,37 +24,37 @@ using check::random_array;
 using check::random_view;
 using check::same;
 
-std::string label(const ElementwiseRow& row, int dtype) {
+std::string label(const ElementwiseRow& row, ScalarType dtype) {
   return text(row.name, " of ", kScalars[static_cast<std::size_t>(dtype)].name);
 }
 
 template <class Body>
 void each_function_and_dtype(const Body& body) {
   for (const ElementwiseRow& row : kElementwiseRows) {
-    for (int dtype = 0; dtype < kComputable; ++dtype)
-      if ((row.accepts >> dtype & 1) != 0) body(row, dtype);
+    for (const ScalarType dtype : core::kComputableTypes)
+      if (core::contains(row.accepts, dtype)) body(row, dtype);
   }
 }
 
 /// The result for contiguous inputs of the result's shape.
-Array computed(const ElementwiseRow& row, int dtype, std::span<const ArrayView> inputs) {
+Array computed(const ElementwiseRow& row, ScalarType dtype, std::span<const ArrayView> inputs) {
   Array out = new_array(result_dtype(row.result, dtype), inputs[0].extents(), false);
   check(run_elementwise(find_kernel(row.operation, dtype), out, inputs));
   return out;
 }
 
 const Case every_row_has_kernels("every function has a kernel for each dtype it accepts", [] {
-  each_function_and_dtype([](const ElementwiseRow& row, int dtype) {
+  each_function_and_dtype([](const ElementwiseRow& row, ScalarType dtype) {
     check(find_kernel(row.operation, dtype).function != nullptr, label(row, dtype));
   });
-  for (int dtype = 0; dtype < kComputable; ++dtype)
+  for (const ScalarType dtype : core::kComputableTypes)
     check(find_where_kernel(dtype).function != nullptr, "where");
 });
 
 const Case levels("all instruction sets give the same results", [] {
   const kernels::Choices all = kernels::choices();
   Random random(11);
-  each_function_and_dtype([&](const ElementwiseRow& row, int dtype) {
+  each_function_and_dtype([&](const ElementwiseRow& row, ScalarType dtype) {
     const List shape{random.between(1, 70)};
     const Array x = random_array(random, scalar_dtype(dtype), shape);
     const Array y = random_array(random, scalar_dtype(dtype), shape);
@@ -74,7 +74,7 @@ const Case levels("all instruction sets give the same results", [] {
 
 const Case layouts("strided and broadcast operands give the results of contiguous ones", [] {
   Random random(12);
-  each_function_and_dtype([&](const ElementwiseRow& row, int dtype) {
+  each_function_and_dtype([&](const ElementwiseRow& row, ScalarType dtype) {
     for (int round = 0; round < 3; ++round) {
       List shape;
       for (std::int64_t axes = random.between(0, round == 0 ? 2 : 4); axes > 0; --axes)
@@ -94,11 +94,12 @@ const Case layouts("strided and broadcast operands give the results of contiguou
 
 const Case outputs("outputs with any strides get every result, and no byte beside them", [] {
   Random random(13);
-  const auto add = find_kernel(Elementwise::kAdd, 10);
+  const auto add = find_kernel(Elementwise::kAdd, ScalarType::kFloat64);
   for (int round = 0; round < 200; ++round) {
     const List shape{random.between(1, 40), random.between(1, 40)};
-    const Array x = random_view(random, scalar_dtype(10), shape);
-    const Array whole = random_array(random, scalar_dtype(10), {shape[1] * 2, shape[0] * 3});
+    const Array x = random_view(random, scalar_dtype(ScalarType::kFloat64), shape);
+    const Array whole =
+        random_array(random, scalar_dtype(ScalarType::kFloat64), {shape[1] * 2, shape[0] * 3});
     const Array before = contiguous(whole);
     Layout layout(shape, shape);
     layout.strides[0] = 3;
@@ -108,7 +109,7 @@ const Case outputs("outputs with any strides get every result, and no byte besid
     check(run_elementwise(add, out, inputs));
     const Array x_copy = contiguous(x);
     const std::array<ArrayView, 2> copies{x_copy, x_copy};
-    const Array expected = new_array(scalar_dtype(10), shape, false);
+    const Array expected = new_array(scalar_dtype(ScalarType::kFloat64), shape, false);
     check(run_elementwise(add, expected, copies));
     const Array seen = contiguous(out);
     check(same(seen.dtype, seen.data, expected.data, seen.view().size()), shape_text(shape));
@@ -122,7 +123,8 @@ const Case outputs("outputs with any strides get every result, and no byte besid
 
 const Case rows_with_gaps("one axis with gaps, in blocks for the cache and for memory", [] {
   Random random(16);
-  for (const int dtype : {2, 4, 5, 9, 10, 12}) {  // of 1, 2, 4, 8 and 16 bytes
+  using enum ScalarType;
+  for (const ScalarType dtype : {kInt16, kInt64, kUInt8, kFloat32, kFloat64, kComplex128}) {
     for (const std::int64_t size : {300, 9001, 90001}) {
       const List shape{size};
       const Array x = random_view(random, scalar_dtype(dtype), shape);
@@ -144,8 +146,13 @@ const Case rows_with_gaps("one axis with gaps, in blocks for the cache and for m
 
 const Case conversions("operands of a narrower dtype are converted as copy() does", [] {
   Random random(14);
-  for (const auto& [narrow, wide] :
-       {std::pair{1, 4}, {5, 2}, {9, 10}, {9, 12}, {13, 9}, {14, 10}}) {
+  using enum ScalarType;
+  for (const auto& [narrow, wide] : {std::pair{kInt8, kInt64},
+                                     {kUInt8, kInt16},
+                                     {kFloat32, kFloat64},
+                                     {kFloat32, kComplex128},
+                                     {kFloat16, kFloat32},
+                                     {kBfloat16, kFloat64}}) {
     const List shape{random.between(1, 60), random.between(1, 60)};
     const Array x = random_view(random, scalar_dtype(narrow), shape);
     const Array y = random_view(random, scalar_dtype(wide), shape);
@@ -162,16 +169,17 @@ const Case conversions("operands of a narrower dtype are converted as copy() doe
 const Case threads("threads and pieces do not change results, and an interrupt ends them", [] {
   Random random(15);
   const List shape{3, 700001};
-  const Array x = random_array(random, scalar_dtype(10), shape);
+  const Array x = random_array(random, scalar_dtype(ScalarType::kFloat64), shape);
   const std::array<ArrayView, 2> inputs{x, x};
   const ElementwiseRow& row = row_of(Elementwise::kMultiply);
-  const Array alone = computed(row, 10, inputs);
+  const Array alone = computed(row, ScalarType::kFloat64, inputs);
   set_copy_threads(4);
-  const Array shared = computed(row, 10, inputs);
+  const Array shared = computed(row, ScalarType::kFloat64, inputs);
   set_copy_threads(1);
   check(same(alone.dtype, alone.data, shared.data, alone.view().size()), "four threads");
   const InterruptCheck always{[](void*) noexcept { return true; }, nullptr};
-  check(!run_elementwise(find_kernel(row.operation, 10), shared, inputs, always), "interrupted");
+  check(!run_elementwise(find_kernel(row.operation, ScalarType::kFloat64), shared, inputs, always),
+        "interrupted");
 });
 
 }  // namespace

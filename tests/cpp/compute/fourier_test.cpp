@@ -46,7 +46,8 @@ constexpr std::int64_t kBatches[] = {1, 3, 7, 8, 9, 16, 17, 33};
 /// Random numbers in [-1, 1].
 Array numbers(Random& random, const DType& dtype, const List& shape) {
   Array out = new_array(dtype, shape, false);
-  const bool is_wide = dtype == scalar_dtype(10) || dtype == scalar_dtype(12);
+  const bool is_wide =
+      dtype == scalar_dtype(ScalarType::kFloat64) || dtype == scalar_dtype(ScalarType::kComplex128);
   const std::int64_t count = out.view().size() * (dtype.is_complex() ? 2 : 1);
   for (std::int64_t i = 0; i < count; ++i) {
     const double value = static_cast<double>(random.between(-(1LL << 52), 1LL << 52)) / 0x1p52;
@@ -79,7 +80,7 @@ Array scattered(Random& random, const Array& content) {
   }
   const std::int64_t shift = random.between(0, 1) == 0 ? 0 : random.between(1, 15);
   const std::int64_t itemsize = content.dtype.itemsize();
-  Array out = new_array(scalar_dtype(5), List{count * itemsize + shift}, true);
+  Array out = new_array(scalar_dtype(ScalarType::kUInt8), List{count * itemsize + shift}, true);
   out.data += shift + offset * itemsize;
   out.dtype = content.dtype;
   out.layout = layout;
@@ -271,8 +272,8 @@ const Case interrupts("an interrupt ends a transform with false", [] {
 
 const Case long_sequences("one long sequence is interrupted, too", [] {
   for (const std::int64_t n : {std::int64_t{1} << 21, std::int64_t{1} << 20 | 7}) {
-    const Array x = new_array(scalar_dtype(11), List{n}, true);
-    const Array out = new_array(scalar_dtype(11), List{n}, true);
+    const Array x = new_array(scalar_dtype(ScalarType::kComplex64), List{n}, true);
+    const Array out = new_array(scalar_dtype(ScalarType::kComplex64), List{n}, true);
     Stopper counting{1 << 30}, stopping{3};
     check(transform(out, x, 0, n, Direction::kForward, 1, counting.check()));
     check((1 << 30) - counting.calls_left > 4, "a sequence is transformed without a check");

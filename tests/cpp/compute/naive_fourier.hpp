@@ -18,6 +18,7 @@ using core::Array;
 using core::Direction;
 using core::DType;
 using core::scalar_dtype;
+using core::ScalarType;
 
 /// std::numbers has it in libc++ with the precision of a double only.
 constexpr long double kPi = 3.141592653589793238462643383279502884L;
@@ -30,7 +31,8 @@ enum class Form : std::uint8_t { kComplex, kFromReal, kToReal };
 constexpr Form kForms[] = {Form::kComplex, Form::kFromReal, Form::kToReal};
 
 inline DType dtype_of(bool is_complex, bool is_wide) {
-  return scalar_dtype((is_complex ? 11 : 9) + (is_wide ? 1 : 0));
+  if (is_complex) return scalar_dtype(is_wide ? ScalarType::kComplex128 : ScalarType::kComplex64);
+  return scalar_dtype(is_wide ? ScalarType::kFloat64 : ScalarType::kFloat32);
 }
 inline DType input_dtype(Form kind, bool is_wide) {
   return dtype_of(kind != Form::kFromReal, is_wide);
@@ -46,7 +48,8 @@ inline std::int64_t output_length(Form kind, std::int64_t n) {
 }
 
 inline Number element(const Array& x, std::int64_t index) {
-  const bool is_wide = x.dtype == scalar_dtype(10) || x.dtype == scalar_dtype(12);
+  const bool is_wide = x.dtype == scalar_dtype(ScalarType::kFloat64) ||
+                       x.dtype == scalar_dtype(ScalarType::kComplex128);
   const std::int64_t parts = x.dtype.is_complex() ? 2 : 1;
   long double values[2] = {0, 0};
   for (std::int64_t i = 0; i < parts; ++i) {

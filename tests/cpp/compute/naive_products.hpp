@@ -18,10 +18,11 @@ namespace refarray::check {
 /// Calls `body` with a number of the C++ type of a dtype. Integers wrap around in an unsigned one.
 template <class Body>
 void with_type(const DType& dtype, const Body& body) {
-  if (dtype == core::scalar_dtype(9)) return body(float{});
-  if (dtype == core::scalar_dtype(10)) return body(double{});
-  if (dtype == core::scalar_dtype(11)) return body(std::complex<float>{});
-  if (dtype == core::scalar_dtype(12)) return body(std::complex<double>{});
+  if (dtype == core::scalar_dtype(core::ScalarType::kFloat32)) return body(float{});
+  if (dtype == core::scalar_dtype(core::ScalarType::kFloat64)) return body(double{});
+  if (dtype == core::scalar_dtype(core::ScalarType::kComplex64)) return body(std::complex<float>{});
+  if (dtype == core::scalar_dtype(core::ScalarType::kComplex128))
+    return body(std::complex<double>{});
   if (dtype.bits == 8) return body(std::uint8_t{});
   if (dtype.bits == 16) return body(std::uint16_t{});
   if (dtype.bits == 32) return body(std::uint32_t{});
@@ -112,7 +113,7 @@ inline Array row_sums(const ArrayView& x1, const ArrayView& x2, const List& shap
 
 /// Those of float16 and bfloat16: products are rounded to the dtype, sums are float32.
 inline Array narrow_sums(const ArrayView& x1, const ArrayView& x2, const List& shape) {
-  const DType wide = core::scalar_dtype(9);
+  const DType wide = core::scalar_dtype(core::ScalarType::kFloat32);
   const Array factors[] = {new_array(wide, x1.extents(), false),
                            new_array(wide, x1.extents(), false)};
   copy(factors[0], x1);
@@ -130,7 +131,8 @@ inline Array narrow_sums(const ArrayView& x1, const ArrayView& x2, const List& s
 
 /// The sums of products of the last axis, which has extent 1 in `shape`.
 inline Array sums_of_products(const ArrayView& x1, const ArrayView& x2, const List& shape) {
-  const bool is_narrow = x1.dtype == core::scalar_dtype(13) || x1.dtype == core::scalar_dtype(14);
+  const bool is_narrow = x1.dtype == core::scalar_dtype(core::ScalarType::kFloat16) ||
+                         x1.dtype == core::scalar_dtype(core::ScalarType::kBfloat16);
   return is_narrow ? narrow_sums(x1, x2, shape) : row_sums(x1, x2, shape);
 }
 

@@ -39,11 +39,13 @@ constexpr std::int64_t kExtents[] = {1, 2, 3, 5, 12, 13, 31, 33, 255, 256, 257, 
 Array numbers(Random& random, const DType& dtype, std::int64_t count) {
   if (random.between(0, 3) == 0) return random_array(random, dtype, {count});  // NaN, zeros
   Array out = new_array(dtype, List{count}, false);
-  if (dtype == scalar_dtype(13) || dtype == scalar_dtype(14)) {
-    copy(out, numbers(random, scalar_dtype(9), count));
+  if (dtype == scalar_dtype(ScalarType::kFloat16) || dtype == scalar_dtype(ScalarType::kBfloat16)) {
+    copy(out, numbers(random, scalar_dtype(ScalarType::kFloat32), count));
     return out;
   }
-  const DType part = dtype.is_complex() ? scalar_dtype(dtype.bits == 64 ? 9 : 10) : dtype;
+  const DType part = dtype.is_complex() ? scalar_dtype(dtype.bits == 64 ? ScalarType::kFloat32
+                                                                        : ScalarType::kFloat64)
+                                        : dtype;
   with_type(part, [&]<class T>(T) {
     for (std::int64_t i = 0; i < out.view().nbytes() / part.itemsize(); ++i) {
       const std::int64_t bits = random.between(-(std::int64_t{1} << 53), std::int64_t{1} << 53);
@@ -78,7 +80,7 @@ Array placed(Random& random, const DType& dtype, const List& shape) {
   const Array content = numbers(random, dtype, count);
   const std::int64_t nbytes = content.view().nbytes();
   const std::int64_t shift = random.between(0, 1) == 0 ? 0 : random.between(1, 15);
-  Array out = new_array(scalar_dtype(5), List{nbytes + shift}, false);
+  Array out = new_array(scalar_dtype(ScalarType::kUInt8), List{nbytes + shift}, false);
   std::memcpy(out.data + shift, content.data, static_cast<std::size_t>(nbytes));
   out.data += shift + offset * dtype.itemsize();
   out.dtype = dtype;
@@ -133,7 +135,7 @@ void compare_vecdot(const Array& x1, const Array& x2) {
 /// A body for each dtype that matmul takes.
 template <class Body>
 void each_dtype(const Body& body) {
-  for (int dtype = 1; dtype < kMultiplied; ++dtype) body(scalar_dtype(dtype));
+  for (int i = 1; i < kMultiplied; ++i) body(scalar_dtype(static_cast<ScalarType>(i)));
 }
 
 const Case edges("products around the edges of tiles and slices", [] {
@@ -221,7 +223,8 @@ const Case strides_of_one("strides of axes of extent 1 are ignored", [] {
 
 const Case vectors("sums of products of rows", [] {
   Random random(36);
-  for (int dtype = 1; dtype < kComputable; ++dtype) {
+  for (const ScalarType dtype : core::kComputableTypes) {
+    if (dtype == ScalarType::kBool) continue;
     for (const std::int64_t extent : kExtents) {
       for (const List& shape :
            {List{extent}, List{random.between(1, 9), extent}, List{extent, 2, 7}}) {
@@ -239,7 +242,8 @@ const Case vectors("sums of products of rows", [] {
 template <class Body>
 void each_long_product(const Body& body) {
   Random random(37);
-  for (const int dtype : {1, 7, 9, 10, 11, 12}) {
+  using enum ScalarType;
+  for (const ScalarType dtype : {kInt8, kUInt32, kFloat32, kFloat64, kComplex64, kComplex128}) {
     const DType type = scalar_dtype(dtype);
     const Array x1 = placed(random, type, {513, 300}), x2 = placed(random, type, {300, 1030});
     body(text("matmul of ", name(type)), x1, x2, List{513, 1030}, &matmul);
@@ -289,8 +293,8 @@ const Case interrupts("an interrupt ends the work with false", [] {
 });
 
 const Case long_vectors("products of two long vectors are interrupted before they are added", [] {
-  const Array x = new_array(scalar_dtype(9), List{1 << 22}, true);
-  const Array sum = new_array(scalar_dtype(9), List{1}, true);
+  const Array x = new_array(scalar_dtype(ScalarType::kFloat32), List{1 << 22}, true);
+  const Array sum = new_array(scalar_dtype(ScalarType::kFloat32), List{1}, true);
   const ReductionCall call{Reduction::kSum, 1};
   Stopper adding{1 << 30}, both{1 << 30};
   check(reduce(sum, x, call, adding.check()));

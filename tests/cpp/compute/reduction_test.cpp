@@ -24,7 +24,7 @@ using check::random_array;
 using check::random_view;
 using check::same;
 
-std::string label(const ReductionRow& row, int dtype) {
+std::string label(const ReductionRow& row, ScalarType dtype) {
   return text(row.name, " of ", kScalars[static_cast<std::size_t>(dtype)].name);
 }
 
@@ -35,8 +35,8 @@ bool is_scan(Reduction operation) {
 template <class Body>
 void each_function_and_dtype(const Body& body) {
   for (const ReductionRow& row : kReductionRows) {
-    for (int dtype = 0; dtype < kComputable; ++dtype)
-      if ((row.accepts >> dtype & 1) != 0) body(row, dtype);
+    for (const ScalarType dtype : core::kComputableTypes)
+      if (core::contains(row.accepts, dtype)) body(row, dtype);
   }
 }
 
@@ -78,7 +78,7 @@ List random_shape(Random& random, int round) {
 
 const Case layouts("strided inputs give the results of contiguous ones, and no byte more", [] {
   Random random(21);
-  each_function_and_dtype([&](const ReductionRow& row, int dtype) {
+  each_function_and_dtype([&](const ReductionRow& row, ScalarType dtype) {
     for (int round = 0; round < 8; ++round) {
       const List shape = random_shape(random, round);
       const std::uint64_t axes = random_axes(random, row.operation, shape.size());
@@ -93,7 +93,7 @@ const Case layouts("strided inputs give the results of contiguous ones, and no b
 
 const Case columns("outputs denser than the elements of one are reduced row by row", [] {
   Random random(22);
-  each_function_and_dtype([&](const ReductionRow& row, int dtype) {
+  each_function_and_dtype([&](const ReductionRow& row, ScalarType dtype) {
     const List shape{random.between(2, 90), 2 * random.between(8, 1200)};
     const Array whole = random_array(random, scalar_dtype(dtype), shape);
     Layout layout = whole.layout;
@@ -109,7 +109,7 @@ const Case columns("outputs denser than the elements of one are reduced row by r
 const Case levels("all instruction sets give the same results", [] {
   const kernels::Choices all = kernels::choices();
   Random random(23);
-  each_function_and_dtype([&](const ReductionRow& row, int dtype) {
+  each_function_and_dtype([&](const ReductionRow& row, ScalarType dtype) {
     for (int round = 0; round < 3; ++round) {
       const List shape = random_shape(random, round);
       const std::uint64_t axes = random_axes(random, row.operation, shape.size());
@@ -129,7 +129,8 @@ const Case levels("all instruction sets give the same results", [] {
 
 const Case threads("threads do not change results", [] {
   Random random(24);
-  for (const int dtype : {1, 9, 10, 11}) {  // int8, float32, float64, complex64
+  using enum ScalarType;
+  for (const ScalarType dtype : {kInt8, kFloat32, kFloat64, kComplex64}) {
     const DType type = scalar_dtype(dtype);
     const List shape{1500, 2 * ((6 << 20) / 1500 / type.itemsize())};
     const Array whole = random_array(random, type, shape);
@@ -138,7 +139,7 @@ const Case threads("threads do not change results", [] {
     layout.strides[1] = 2;
     const Array strided = with_layout(whole, layout, 0);
     for (const ReductionRow& row : kReductionRows) {
-      if ((row.accepts >> dtype & 1) == 0) continue;
+      if (!core::contains(row.accepts, dtype)) continue;
       for (const std::uint64_t axes : {1, 2}) {
         const Array alone = computed(row, strided, axes);
         set_copy_threads(3);

@@ -268,8 +268,8 @@ const ProductKernels& row_kernels(const ScalarInfo& info) noexcept {
 
 }  // namespace
 
-const ProductKernels& product_kernels(int dtype, bool one_row) noexcept {
-  const ScalarInfo& info = kScalars[static_cast<std::size_t>(dtype)];
+const ProductKernels& product_kernels(ScalarType dtype, bool one_row) noexcept {
+  const ScalarInfo& info = info_of(dtype);
   if (one_row && info.kind != Kind::kComplex) return row_kernels(info);
   if (info.kind == Kind::kComplex) {
     if (info.bits == 64) return OfPairs<float, kComplexRows, kComplexVectors>::kKernels;

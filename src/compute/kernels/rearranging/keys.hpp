@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "refarray/core/dtype.hpp"
+
 namespace refarray::core::kernels {
 namespace {
 
@@ -54,33 +56,33 @@ struct Keys {
   }
 };
 
-/// Calls f.operator()<Keys>() for the dtype, an index into kScalars below 15 that is not complex.
+/// Calls f.operator()<Keys>() for a computable dtype that is not complex.
 template <class F>
-auto with_keys(int dtype, F f) noexcept {
+auto with_keys(ScalarType dtype, F f) noexcept {
   switch (dtype) {
-    case 0:
+    case ScalarType::kBool:
       return f.template operator()<Keys<std::uint8_t, Numbers::kBool>>();
-    case 1:
+    case ScalarType::kInt8:
       return f.template operator()<Keys<std::uint8_t, Numbers::kSigned>>();
-    case 2:
+    case ScalarType::kInt16:
       return f.template operator()<Keys<std::uint16_t, Numbers::kSigned>>();
-    case 3:
+    case ScalarType::kInt32:
       return f.template operator()<Keys<std::uint32_t, Numbers::kSigned>>();
-    case 4:
+    case ScalarType::kInt64:
       return f.template operator()<Keys<std::uint64_t, Numbers::kSigned>>();
-    case 5:
+    case ScalarType::kUInt8:
       return f.template operator()<Keys<std::uint8_t, Numbers::kUnsigned>>();
-    case 6:
+    case ScalarType::kUInt16:
       return f.template operator()<Keys<std::uint16_t, Numbers::kUnsigned>>();
-    case 7:
+    case ScalarType::kUInt32:
       return f.template operator()<Keys<std::uint32_t, Numbers::kUnsigned>>();
-    case 8:
+    case ScalarType::kUInt64:
       return f.template operator()<Keys<std::uint64_t, Numbers::kUnsigned>>();
-    case 9:
+    case ScalarType::kFloat32:
       return f.template operator()<Keys<std::uint32_t, Numbers::kFloating, 0x7F80'0000U>>();
-    case 13:
+    case ScalarType::kFloat16:
       return f.template operator()<Keys<std::uint16_t, Numbers::kFloating, 0x7C00U>>();
-    case 14:
+    case ScalarType::kBfloat16:
       return f.template operator()<Keys<std::uint16_t, Numbers::kFloating, 0x7F80U>>();
     default:
       return f

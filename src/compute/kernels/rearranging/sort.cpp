@@ -215,24 +215,24 @@ void differences(const std::byte* in, std::int64_t count, int parts, std::byte* 
   }
 }
 
-Sorted sort_dtype(int dtype, const SortCall& call) noexcept {
+Sorted sort_dtype(ScalarType dtype, const SortCall& call) noexcept {
   return with_keys(dtype, [&call]<class K>() { return sort<K>(call); });
 }
-Sorted order_dtype(int dtype, const SortCall& call) noexcept {
+Sorted order_dtype(ScalarType dtype, const SortCall& call) noexcept {
   return with_keys(dtype, [&call]<class K>() { return order<K>(call); });
 }
-void search_dtype(int dtype, const SearchCall& call, std::int64_t* positions) noexcept {
+void search_dtype(ScalarType dtype, const SearchCall& call, std::int64_t* positions) noexcept {
   with_keys(dtype, [&]<class K>() { search<K>(call, positions); });
 }
-void contains_dtype(int dtype, const SearchCall& call, std::byte* found) noexcept {
+void contains_dtype(ScalarType dtype, const SearchCall& call, std::byte* found) noexcept {
   with_keys(dtype, [&]<class K>() { contains<K>(call, found); });
 }
-void differences_dtype(int dtype, const std::byte* in, std::int64_t count,
+void differences_dtype(ScalarType dtype, const std::byte* in, std::int64_t count,
                        std::byte* differs) noexcept {
-  constexpr int kComplex64 = 11, kComplex128 = 12, kFloat32 = 9, kFloat64 = 10;
-  const bool is_complex = dtype == kComplex64 || dtype == kComplex128;
-  const int real = dtype == kComplex64 ? kFloat32 : dtype == kComplex128 ? kFloat64 : dtype;
-  with_keys(real, [&]<class K>() { differences<K>(in, count, is_complex ? 2 : 1, differs); });
+  const bool is_complex = info_of(dtype).kind == Kind::kComplex;
+  if (is_complex)
+    dtype = dtype == ScalarType::kComplex64 ? ScalarType::kFloat32 : ScalarType::kFloat64;
+  with_keys(dtype, [&]<class K>() { differences<K>(in, count, is_complex ? 2 : 1, differs); });
 }
 
 }  // namespace

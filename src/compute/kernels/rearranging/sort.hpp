@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "core/work_sharing.hpp"
+#include "refarray/core/dtype.hpp"
 
 namespace refarray::core::kernels {
 
@@ -55,14 +56,14 @@ struct SearchCall {
 // order is that of the values; NaN is greater than all others, and equal to NaN. All sorting is
 // stable.
 struct Sorting {
-  Sorted (*sort)(int dtype, const SortCall& call) noexcept;
-  Sorted (*order)(int dtype, const SortCall& call) noexcept;
-  void (*search)(int dtype, const SearchCall& call, std::int64_t* positions) noexcept;
+  Sorted (*sort)(ScalarType dtype, const SortCall& call) noexcept;
+  Sorted (*order)(ScalarType dtype, const SortCall& call) noexcept;
+  void (*search)(ScalarType dtype, const SearchCall& call, std::int64_t* positions) noexcept;
   /// found[i]: whether value i, if it is not NaN, is among the sorted elements.
-  void (*contains)(int dtype, const SearchCall& call, std::byte* found) noexcept;
+  void (*contains)(ScalarType dtype, const SearchCall& call, std::byte* found) noexcept;
   /// differs[i] = 1 where element i is not equal to the one before it. NaN is not equal to
   /// anything. Both parts of complex numbers, which are allowed here, are compared.
-  void (*differences)(int dtype, const std::byte* in, std::int64_t count,
+  void (*differences)(ScalarType dtype, const std::byte* in, std::int64_t count,
                       std::byte* differs) noexcept;
 };
 

@@ -221,8 +221,8 @@ float round_to_odd(double x) noexcept {
 
 /// `dtype` is one in which reductions compute: int64, uint64, float32, float64 and the complex ones
 /// for sums and products, every real one but float16 and bfloat16 for minima and maxima.
-FoldKernels fold_kernels(Folding folding, int dtype) noexcept {
-  const ScalarInfo& info = kScalars[static_cast<std::size_t>(dtype)];
+FoldKernels fold_kernels(Folding folding, ScalarType dtype) noexcept {
+  const ScalarInfo& info = info_of(dtype);
   const DType type{info.kind, info.bits};
   switch (folding) {
     case Folding::kSum:
@@ -238,8 +238,8 @@ FoldKernels fold_kernels(Folding folding, int dtype) noexcept {
   return {&count_nonzero, &accumulate<Add<std::uint64_t>>, 0};
 }
 
-void divide(int dtype, std::byte* values, std::int64_t count, double divisor) noexcept {
-  const ScalarInfo& info = kScalars[static_cast<std::size_t>(dtype)];
+void divide(ScalarType dtype, std::byte* values, std::int64_t count, double divisor) noexcept {
+  const ScalarInfo& info = info_of(dtype);
   const bool is_complex = info.kind == Kind::kComplex;
   const std::int64_t reals = is_complex ? 2 * count : count;
   if (info.bits == (is_complex ? 128 : 64))

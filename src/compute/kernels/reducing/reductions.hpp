@@ -17,6 +17,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "refarray/core/dtype.hpp"
+
 namespace refarray::core::kernels {
 
 inline constexpr int kRowBytes = 256;
@@ -89,7 +91,7 @@ struct SearchKernels {
 struct Statistics {
   /// values[i] /= divisor, rounded once, for float32, float64 and the complex dtypes. For float16
   /// and bfloat16 the values are float32, and rounded so that conversion to the dtype rounds once.
-  void (*divide)(int dtype, std::byte* values, std::int64_t count, double divisor) noexcept;
+  void (*divide)(ScalarType dtype, std::byte* values, std::int64_t count, double divisor) noexcept;
   /// values[i] = (values[i] - means[i * mean_step])**2, of float64.
   void (*deviate)(std::byte* values, const std::byte* means, std::int64_t mean_step,
                   std::int64_t count) noexcept;
@@ -115,9 +117,9 @@ using ScanKernel = void (*)(const Scan& call) noexcept;
 
 /// nullptr, or a table of nullptr: there is no such kernel for the dtype, an index into kScalars.
 struct Reductions {
-  FoldKernels (*fold)(Folding folding, int dtype) noexcept;
-  SearchKernels (*search)(bool greatest, int dtype) noexcept;
-  ScanKernel (*scan)(bool product, int dtype) noexcept;
+  FoldKernels (*fold)(Folding folding, ScalarType dtype) noexcept;
+  SearchKernels (*search)(bool greatest, ScalarType dtype) noexcept;
+  ScanKernel (*scan)(bool product, ScalarType dtype) noexcept;
   Statistics statistics;
 };
 

@@ -106,8 +106,8 @@ ScanKernel kernel_of(const ScalarInfo& info) noexcept {
 }  // namespace
 
 /// `dtype` is int64, uint64, float32, float64, complex64 or complex128.
-ScanKernel scan_kernel(bool product, int dtype) noexcept {
-  const ScalarInfo& info = kScalars[static_cast<std::size_t>(dtype)];
+ScanKernel scan_kernel(bool product, ScalarType dtype) noexcept {
+  const ScalarInfo& info = info_of(dtype);
   return product ? kernel_of<functors::Multiply>(info) : kernel_of<functors::Add>(info);
 }
 

@@ -59,8 +59,8 @@ void search(const Search& call) noexcept {
 }  // namespace
 
 /// `dtype` is a real one, but neither float16 nor bfloat16.
-SearchKernels search_kernels(bool greatest, int dtype) noexcept {
-  const ScalarInfo& info = kScalars[static_cast<std::size_t>(dtype)];
+SearchKernels search_kernels(bool greatest, ScalarType dtype) noexcept {
+  const ScalarInfo& info = info_of(dtype);
   const std::uint64_t flip = order_flip(greatest, info.kind == Kind::kUInt, info.bits);
   if (info.kind == Kind::kFloat)
     return {info.bits == 64 ? &search<std::int64_t, true> : &search<std::int32_t, true>, flip};

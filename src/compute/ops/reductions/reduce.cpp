@@ -167,7 +167,7 @@ class Results {
   const kernels::Statistics& statistics = kernels::operations().reductions.statistics;
   double divisor = static_cast<double>(work.count) - call.correction;
   if (!(divisor > 0)) divisor = std::numeric_limits<double>::quiet_NaN();  // as the standard says
-  statistics.divide(kFloat64.index(), squares.data(), work.outputs, divisor);
+  statistics.divide(kFloat64.scalar(), squares.data(), work.outputs, divisor);
   if (call.operation == Reduction::kStd) statistics.square_root(squares.data(), work.outputs);
   return squares.is_out() || squares.copy_to(out, interrupt);
 }
@@ -184,7 +184,7 @@ bool reduce(const ArrayView& out, const ArrayView& x, const ReductionCall& call,
   if (!results.compute(interrupt)) return false;
   if (call.operation == Reduction::kMean || is_variance) {
     kernels::operations().reductions.statistics.divide(
-        is_variance ? work.stored.index() : out.dtype.index(), results.data(), work.outputs,
+        is_variance ? work.stored.scalar() : out.dtype.scalar(), results.data(), work.outputs,
         static_cast<double>(work.count));
   }
   if (is_variance) return reduce_deviations(work, results, out, call, interrupt);

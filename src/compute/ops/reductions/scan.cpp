@@ -33,7 +33,7 @@ class ScanWork {
         x_(x),
         work_(accumulator_dtype(out.dtype)),
         size_(work_.itemsize()),
-        kernel_(kernels::operations().reductions.scan(product, work_.index())),
+        kernel_(kernels::operations().reductions.scan(product, work_.scalar())),
         is_direct_(x.dtype == work_ && out.dtype == work_),
         count_(x.shape[axis]),
         in_step_(step_of(x, axis)),

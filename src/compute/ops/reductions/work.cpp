@@ -74,9 +74,9 @@ void ReductionWork::choose_kernels(const ReductionCall& call) noexcept {
       !is_integer && (folding == kernels::Folding::kSum || folding == kernels::Folding::kProduct);
   const kernels::Reductions& kernels = kernels::operations().reductions;
   if (searches)
-    search = kernels.search(call.operation == Reduction::kArgmax, input.index());
+    search = kernels.search(call.operation == Reduction::kArgmax, input.scalar());
   else
-    fold = kernels.fold(folding, (takes_bytes ? kByte : input).index());
+    fold = kernels.fold(folding, (takes_bytes ? kByte : input).scalar());
 }
 
 void ReductionWork::choose_access() noexcept {

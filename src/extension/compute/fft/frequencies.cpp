@@ -81,7 +81,7 @@ Ref shift(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* k
   const State& state = State::of_module(module);
   const auto [x, axes] = bind<kRow>(state, args, nargs, kwnames);
   const core::ArrayView array = to_view(state, x, kRow.name);
-  computable_row(array.dtype, kRow.name, core::dtype_sets::kFloating);
+  require_computable(array.dtype, kRow.name, core::dtype_sets::kFloating);
   std::int64_t shifts[core::kMaxRank] = {};
   const auto add = [&](int axis) {
     const std::int64_t half = array.shape[axis] / 2;

@@ -23,7 +23,7 @@ using core::Fault;
 [[gnu::noinline]] void compute(Elementwise operation, const core::ArrayView& out,
                                const core::ArrayView& x1, const core::ArrayView& x2) {
   const std::array inputs{x1, x2};
-  const auto kernel = core::find_kernel(operation, core::computable_index(out.dtype));
+  const auto kernel = core::find_kernel(operation, core::computable_scalar(out.dtype));
   run_interruptibly(out.nbytes(), [&](const core::InterruptCheck& interrupt) {
     return core::run_elementwise(kernel, out, inputs, interrupt);
   });
