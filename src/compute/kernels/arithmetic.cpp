@@ -32,9 +32,7 @@ constexpr auto kRows = std::to_array<KernelRow>({
 
 namespace REFARRAY_OPERATIONS {
 
-ElementwiseFunction arithmetic(Elementwise operation, ScalarType dtype) noexcept {
-  return find(kRows, operation, dtype);
-}
+void add_arithmetic(ElementwiseTable& table) noexcept { add_rows(table, kRows); }
 
 }  // namespace REFARRAY_OPERATIONS
 }  // namespace refarray::core::kernels

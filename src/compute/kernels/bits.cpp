@@ -36,10 +36,10 @@ constexpr ElementwiseFunction kNextOfHalf =
 
 namespace REFARRAY_OPERATIONS {
 
-ElementwiseFunction bits(Elementwise operation, ScalarType dtype) noexcept {
-  if (operation == kNextafter && dtype == ScalarType::kFloat16) return kNextOfHalf<0x7C00>;
-  if (operation == kNextafter && dtype == ScalarType::kBfloat16) return kNextOfHalf<0x7F80>;
-  return find(kRows, operation, dtype);
+void add_bits(ElementwiseTable& table) noexcept {
+  add_rows(table, kRows);
+  kernel_in(table, kNextafter, ScalarType::kFloat16) = kNextOfHalf<0x7C00>;
+  kernel_in(table, kNextafter, ScalarType::kBfloat16) = kNextOfHalf<0x7F80>;
 }
 
 }  // namespace REFARRAY_OPERATIONS

@@ -1,15 +1,13 @@
-// The sources of elementwise kernels of one instruction set: each finds the kernels of its
-// functions.
+// The sources of elementwise kernels of one instruction set: each puts its kernels into the table.
 #pragma once
 
 #include "compute/kernels/operations.hpp"
 
 namespace refarray::core::kernels::REFARRAY_OPERATIONS {
 
-// Each returns nullptr for the functions of the others.
-ElementwiseFunction arithmetic(Elementwise operation, ScalarType dtype) noexcept;  // arithmetic.cpp
-ElementwiseFunction comparison(Elementwise operation, ScalarType dtype) noexcept;  // comparison.cpp
-ElementwiseFunction bits(Elementwise operation, ScalarType dtype) noexcept;        // bits.cpp
-ElementwiseFunction selection(Elementwise operation, ScalarType dtype) noexcept;   // selection.cpp
+void add_arithmetic(ElementwiseTable& table) noexcept;  // arithmetic.cpp
+void add_comparison(ElementwiseTable& table) noexcept;  // comparison.cpp
+void add_bits(ElementwiseTable& table) noexcept;        // bits.cpp
+extern const ElementwiseFunction kWhere[5];             // selection.cpp
 
 }  // namespace refarray::core::kernels::REFARRAY_OPERATIONS

@@ -52,14 +52,19 @@ constexpr KernelRow kernel_row() {
   }(std::make_index_sequence<kComputedTypes>());
 }
 
-/// The kernel of a function in a table, or nullptr.
+ElementwiseFunction& kernel_in(ElementwiseTable& table, Elementwise operation,
+                               ScalarType dtype) noexcept {
+  return table.by_dtype[static_cast<std::size_t>(operation)][static_cast<std::size_t>(dtype)];
+}
+
+/// Puts the kernels of the rows into the table.
 template <std::size_t N>
-ElementwiseFunction find(const std::array<KernelRow, N>& rows, Elementwise operation,
-                         ScalarType dtype) noexcept {
-  if (static_cast<std::size_t>(dtype) >= kComputedTypes) return nullptr;
-  for (const KernelRow& row : rows)
-    if (row.operation == operation) return row.kernels[static_cast<std::size_t>(dtype)];
-  return nullptr;
+void add_rows(ElementwiseTable& table, const std::array<KernelRow, N>& rows) noexcept {
+  for (const KernelRow& row : rows) {
+    for (std::size_t i = 0; i < row.kernels.size(); ++i)
+      if (row.kernels[i] != nullptr)
+        kernel_in(table, row.operation, static_cast<ScalarType>(i)) = row.kernels[i];
+  }
 }
 
 }  // namespace

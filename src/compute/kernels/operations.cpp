@@ -6,11 +6,15 @@
 namespace refarray::core::kernels::REFARRAY_OPERATIONS {
 namespace {
 
-ElementwiseFunction elementwise(Elementwise operation, ScalarType dtype) noexcept {
-  for (const auto find : {&arithmetic, &comparison, &bits, &selection}) {
-    if (const ElementwiseFunction kernel = find(operation, dtype)) return kernel;
-  }
-  return nullptr;
+const ElementwiseTable& elementwise() noexcept {
+  static const ElementwiseTable table = [] {
+    ElementwiseTable out{};
+    add_arithmetic(out);
+    add_comparison(out);
+    add_bits(out);
+    return out;
+  }();
+  return table;
 }
 
 }  // namespace
@@ -32,6 +36,7 @@ extern const FourierKernels<double> kFourierDouble;
 extern const Operations kOperations;
 const Operations kOperations{
     &elementwise,
+    kWhere,
     {&fold_kernels, &search_kernels, &scan_kernel, {&divide, &deviate, &square_root}},
     &kGathering,
     &kSorting,

@@ -24,9 +24,15 @@ struct Sorting;    // sort.hpp
 template <class T>
 struct FourierKernels;  // fourier.hpp
 
-/// nullptr: the operation has no kernel for the dtype.
+/// nullptr where there is no kernel. It has no functions: their copies of a level could be used
+/// elsewhere.
+struct ElementwiseTable {
+  ElementwiseFunction by_dtype[static_cast<std::size_t>(Elementwise::kCount)][kComputable];
+};
+
 struct Operations {
-  ElementwiseFunction (*elementwise)(Elementwise operation, ScalarType dtype) noexcept;
+  const ElementwiseTable& (*elementwise)() noexcept;
+  const ElementwiseFunction* where;  // for elements of 1, 2, 4, 8 and 16 bytes
   Reductions reductions;
   const Gathering* gathering;
   const Sorting* sorting;

@@ -68,21 +68,9 @@ void where_kernel(std::byte* out, const std::byte* const* in, std::int64_t count
 
 namespace REFARRAY_OPERATIONS {
 
-ElementwiseFunction selection(Elementwise operation, ScalarType dtype) noexcept {
-  if (operation != Elementwise::kWhere) return nullptr;
-  switch (info_of(dtype).bits) {
-    case 8:
-      return &where_kernel<std::uint8_t>;
-    case 16:
-      return &where_kernel<std::uint16_t>;
-    case 32:
-      return &where_kernel<std::uint32_t>;
-    case 64:
-      return &where_kernel<std::uint64_t>;
-    default:
-      return &where_kernel<Words16>;
-  }
-}
+const ElementwiseFunction kWhere[5]{&where_kernel<std::uint8_t>, &where_kernel<std::uint16_t>,
+                                    &where_kernel<std::uint32_t>, &where_kernel<std::uint64_t>,
+                                    &where_kernel<Words16>};
 
 }  // namespace REFARRAY_OPERATIONS
 }  // namespace refarray::core::kernels

@@ -178,9 +178,8 @@ constexpr auto kRows = std::to_array<KernelRow>({
 
 }  // namespace
 
-kernels::ElementwiseFunction detail::complex_math_kernel(Elementwise operation,
-                                                         ScalarType dtype) noexcept {
-  return kernels::find(kRows, operation, dtype);
+void detail::add_complex_math(kernels::ElementwiseTable& table) noexcept {
+  kernels::add_rows(table, kRows);
 }
 
 }  // namespace refarray::core

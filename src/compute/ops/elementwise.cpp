@@ -2,6 +2,7 @@
 #include "compute/ops/elementwise.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <numeric>
 
@@ -85,13 +86,17 @@ DType result_dtype(Result rule, ScalarType dtype) noexcept {
 }
 
 ElementwiseKernel find_kernel(Elementwise operation, ScalarType dtype) noexcept {
-  const auto find = [operation](ScalarType row) {
-    const auto kernel = kernels::operations().elementwise(operation, row);
-    return kernel != nullptr ? kernel : math_kernel(operation, row);
+  const auto row = static_cast<std::size_t>(operation);
+  const auto& arithmetic = kernels::operations().elementwise().by_dtype[row];
+  const auto find = [row, &arithmetic](ScalarType type) {
+    const auto column = static_cast<std::size_t>(type);
+    const auto kernel = arithmetic[column];
+    return kernel != nullptr ? kernel : math_kernels().by_dtype[row][column];
   };
   ElementwiseKernel out{find(dtype), {}, {}};
   if (out.function == nullptr && is_half(dtype)) {
-    const bool is_arithmetic = kernels::operations().elementwise(operation, ScalarType::kFloat32);
+    const bool is_arithmetic =
+        arithmetic[static_cast<std::size_t>(ScalarType::kFloat32)] != nullptr;
     dtype = is_arithmetic ? ScalarType::kFloat32 : ScalarType::kFloat64;
     out.function = find(dtype);
   }
@@ -102,7 +107,7 @@ ElementwiseKernel find_kernel(Elementwise operation, ScalarType dtype) noexcept 
 
 ElementwiseKernel find_where_kernel(ScalarType dtype) noexcept {
   const DType value = scalar_dtype(dtype);
-  return {kernels::operations().elementwise(Elementwise::kWhere, dtype),
+  return {kernels::operations().where[std::countr_zero(static_cast<unsigned>(value.itemsize()))],
           {scalar_dtype(ScalarType::kBool), value, value},
           value};
 }

@@ -74,9 +74,6 @@ enum class Elementwise : std::uint8_t {
   kTanh,
   kTrunc,
   kCount,
-  // Not functions of their own: the kernels of where() and clip().
-  kWhere = kCount,
-  kClip,
 };
 
 /// How the result's dtype follows from the promoted dtype of the inputs.

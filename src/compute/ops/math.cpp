@@ -68,9 +68,14 @@ constexpr auto kRows = std::to_array<KernelRow>({
 
 }  // namespace
 
-kernels::ElementwiseFunction math_kernel(Elementwise operation, ScalarType dtype) noexcept {
-  if (const auto kernel = kernels::find(kRows, operation, dtype)) return kernel;
-  return detail::complex_math_kernel(operation, dtype);
+const kernels::ElementwiseTable& math_kernels() noexcept {
+  static const kernels::ElementwiseTable table = [] {
+    kernels::ElementwiseTable out{};
+    kernels::add_rows(out, kRows);
+    detail::add_complex_math(out);
+    return out;
+  }();
+  return table;
 }
 
 }  // namespace refarray::core

@@ -10,11 +10,10 @@
 
 namespace refarray::core {
 
-/// The kernel for a dtype; nullptr for the functions of the other tables.
-kernels::ElementwiseFunction math_kernel(Elementwise operation, ScalarType dtype) noexcept;
+const kernels::ElementwiseTable& math_kernels() noexcept;
 
 namespace detail {
-kernels::ElementwiseFunction complex_math_kernel(Elementwise operation, ScalarType dtype) noexcept;
+void add_complex_math(kernels::ElementwiseTable& table) noexcept;
 }
 
 }  // namespace refarray::core
