@@ -91,6 +91,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.addinivalue_line("markers", "hardware: needs a GPU; see the option --hardware")
     config.addinivalue_line("markers", "long: takes minutes; see the option --long")
+    config.addinivalue_line("markers", "computes: the gate without-compute leaves it out")
     config.addinivalue_line(
         "markers", "needs(*names): hardware test for partners with that name or these protocols"
     )

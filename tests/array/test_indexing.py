@@ -149,6 +149,7 @@ def test_exceptions_of_dunder_index_propagate() -> None:
                 ours[index]
 
 
+@pytest.mark.computes
 @pytest.mark.parametrize("error", [ValueError, TypeError])
 def test_an_exception_of_dunder_index_of_a_sequence(error: type[Exception]) -> None:
     """TypeError says that it is no number, as by NumPy's arrays: it is read as a sequence."""
@@ -258,11 +259,13 @@ def test_slice_bounds_are_clipped() -> None:
 # --- Entries that run user code ---
 
 
+@pytest.mark.computes
 def test_entries_that_change_later_entries_select_or_raise(isolated: Any) -> None:
     outcomes = ast.literal_eval(isolated("user_code/changing_index.py"))
     assert outcomes["selected"] > 300 and outcomes["raised"] > 300
 
 
+@pytest.mark.computes
 @pytest.mark.parametrize("modes", [{}, {"strict": True}, {"poison_views": True}])
 def test_each_entry_is_read_once(modes: dict[str, Any]) -> None:
     xp: Any = refarray.namespace(**modes)

@@ -49,6 +49,7 @@ LOOPS: dict[str, Callable[[int], object]] = {
 }
 
 
+@pytest.mark.computes
 @pytest.mark.parametrize("name", LOOPS)
 def test_signal_handler_interrupts_the_loop(name: str) -> None:
     assert is_interrupted_when_long(lambda size: LOOPS[name](size * MANY))
@@ -83,6 +84,7 @@ LISTS: dict[str, Callable[[], object]] = {
 }
 
 
+@pytest.mark.computes
 @pytest.mark.parametrize("name", LISTS)
 def test_signal_handler_interrupts_reading_many_arguments(name: str) -> None:
     """Between them, not only between the elements of one."""
@@ -96,6 +98,7 @@ def test_signal_handler_interrupts_reading_many_arguments(name: str) -> None:
     assert all(lateness(call, after) < 0.1 for after in (0.05, 0.15))
 
 
+@pytest.mark.computes
 def test_joining_many_arrays_takes_memory_for_the_result_only() -> None:
     """Not a kilobyte for each of them, the size of an array with room for 64 axes."""
     tracked = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

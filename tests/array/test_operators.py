@@ -54,6 +54,7 @@ def test_other_objects_are_not_operands(name: str, other: object) -> None:
     assert x.tolist() == [1, 1, 1]
 
 
+@pytest.mark.computes
 @pytest.mark.parametrize("other", ["text", b"text", bytearray(2), [1, 2], (1,), memoryview(b"a")])
 def test_no_sequence_is_repeated_by_an_integer_array(other: Any) -> None:
     two = refarray.asarray(2)
@@ -94,6 +95,7 @@ class Dividing:
         return "right"
 
 
+@pytest.mark.computes
 @pytest.mark.parametrize("mode", [{}, {"immutable": True}, {"lazy": True}, {"strict": True}])
 def test_divmod_does_not_become_that_of_numpy(mode: dict[str, Any]) -> None:
     x = refarray.namespace(**mode).ones(2)

@@ -21,6 +21,7 @@ def test_endless_recursion_raises(isolated: Any, case: str) -> None:
     assert isolated("stack_use.py", "recursion", case) == "RecursionError\n"
 
 
+@pytest.mark.computes
 @pytest.mark.not_sanitized("a sanitizer's frames do not fit a small stack")
 @pytest.mark.parametrize("stack", [0, -(2**20), 2**16], ids=["main", "limited", "64K"])
 def test_every_callable_may_be_called_again_from_its_arguments(isolated: Any, stack: int) -> None:

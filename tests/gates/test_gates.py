@@ -187,7 +187,6 @@ def test_other_gates_findings_count_until_a_source_changes(
         ("refleak", ["ELSEWHERE"]),
         ("memcheck", ["FILES"]),
         ("mcdc/__main__", ["FILES"]),
-        ("without_compute", ["FILES"]),
     ],
 )
 def test_each_file_that_a_gate_names_is_found_once(name: str, lists: list[str]) -> None:

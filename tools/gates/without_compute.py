@@ -5,10 +5,8 @@ from __future__ import annotations
 
 import sys
 
-from common import build, compile_adversary, environment, located, print_loaded, run, say
+from common import build, compile_adversary, environment, located, print_loaded, run, say, tool
 
-#: Tests of the array that need no computation.
-FILES = ()
 #: The namespace lacks the functions, and operators are nobody's.
 LACKS = """
 import operator, refarray
@@ -32,10 +30,11 @@ def main(arguments: list[str]) -> None:
     print_loaded(folder, with_environment)
     run([sys.executable, "-c", LACKS], with_environment)
     say("C++ tests")
-    run(["ctest", "--test-dir", folder, "--output-on-failure"], with_environment)
+    run([tool("ctest"), "--test-dir", folder, "--output-on-failure"], with_environment)
     say("pytest")
-    files = arguments or [located(name) for name in FILES]
-    run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files], with_environment)
+    options = ("-q", "-p", "no:cacheprovider", "-m", "not computes")
+    files = arguments or [located(name) for name in ("array", "dlpack")]
+    run([sys.executable, "-m", "pytest", *options, *files], with_environment)
 
 
 if __name__ == "__main__":
