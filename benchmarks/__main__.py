@@ -146,7 +146,8 @@ def save(
             summary["raw"] = records.keep(f"bench/{name}.json", path.read_bytes())
     shown = {case.id for case in page.cases(group) if case.shown}
     kept = {id_: found for id_, found in figures.items() if id_ in shown}
-    records.write(page.SUMMARIES / f"{name}.toml", {**summary, "figures": page.folded(kept)})
+    found = {**summary, "figures": page.folded(kept)}
+    records.write(page.SUMMARIES / f"{name}.toml", f"A run of `make bench B={group}`.", found)
     print(f"recorded in docs/records/bench/{name}.toml")
 
 

@@ -38,8 +38,8 @@ def key(name: str) -> str:
     return name if name.replace("_", "").replace("-", "").isalnum() else value(name)
 
 
-def text(summary: Mapping[str, Any]) -> str:
-    """A summary as TOML: single values first, then a section for each mapping."""
+def text(about: str, summary: Mapping[str, Any]) -> str:
+    """A summary as TOML: a sentence, single values, then a section for each mapping."""
     lines, sections = [], []
     for name, given in summary.items():
         if isinstance(given, Mapping):
@@ -49,12 +49,12 @@ def text(summary: Mapping[str, Any]) -> str:
             lines += [f"{key(name)} = [", *(f"  {value(each)}," for each in given), "]"]
         else:
             lines.append(f"{key(name)} = {value(given)}")
-    return "\n".join([*lines, *sections]) + "\n"
+    return "\n".join([f"# {about}", *lines, *sections]) + "\n"
 
 
-def write(path: Path, summary: Mapping[str, Any]) -> None:
+def write(path: Path, about: str, summary: Mapping[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text(summary), encoding="utf-8")
+    path.write_text(text(about, summary), encoding="utf-8")
 
 
 def read(path: Path) -> dict[str, Any]:

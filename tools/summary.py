@@ -68,10 +68,11 @@ def main(gate: str) -> int:
     status = run_logged(["make", "--no-print-directory", f"gate-{gate}"], log)
     output = log.read_text(encoding="utf-8", errors="replace").replace(f"{ROOT}/", "").splitlines()
     found = summary(gate, status, time.monotonic() - start, output)
-    records.write(folder / f"{gate}.toml", found)
+    about = f"A run of `make gate G={gate}`."
+    records.write(folder / f"{gate}.toml", about, found)
     if os.environ.get("RECORD"):
         found["raw"] = records.keep(f"gates/{gate}.log", log.read_bytes())
-        records.write(ROOT / "docs" / "gates" / f"{gate}.toml", found)
+        records.write(ROOT / "docs" / "gates" / f"{gate}.toml", about, found)
     return status
 
 

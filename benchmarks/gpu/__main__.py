@@ -166,7 +166,8 @@ def conclude(options: argparse.Namespace, record: dict[str, Any], found: list[St
         path = options.out / f"{record['date']}-{record['id']}.json"
         raw = json.dumps(record, indent=1).encode()
         path.write_bytes(raw)
-        records.write(path.with_suffix(".toml"), report.summary(record, records.blob(raw)))
+        about = "A run of `make gpu-hardware`."
+        records.write(path.with_suffix(".toml"), about, report.summary(record, records.blob(raw)))
         print(f"recorded in {path.name} and {path.with_suffix('.toml').name}")
     print(report.closing(record, status))
     return status

@@ -162,7 +162,7 @@ def test_docs_show_the_summary_of_a_device(tmp_path: Path, monkeypatch: pytest.M
     _, record, _ = invented_run(tmp_path)
     record["gpu"]["memory_bytes"] = 80 << 30
     record["tests"]["refarray 0.1.0"]["risks"] = [("a risk", "nothing", "something")]
-    records.write(tmp_path / "gpu-none.toml", report.summary(record, "f" * 40))
+    records.write(tmp_path / "gpu-none.toml", "Made up.", report.summary(record, "f" * 40))
     monkeypatch.setattr(page, "SUMMARIES", tmp_path)
     text = page.devices()
     assert "On no device (80 GiB), driver 0" in text and "**missed**" in text

@@ -81,7 +81,7 @@ def test_ids_are_unique_and_survive_a_file(group: str, tmp_path: Path) -> None:
     figures: dict[str, dict[str, float]] = {id_: {OURS: 1.0} for id_ in ids}
     figures[ids[0]] = {OURS: 2.0, "numpy.from_dlpack(own)": 0.25}
     path = tmp_path / "summary.toml"
-    records.write(path, {"figures": page.folded(figures)})
+    records.write(path, "Made up.", {"figures": page.folded(figures)})
     assert page.unfolded(records.read(path)["figures"]) == figures
 
 

@@ -96,7 +96,8 @@ def save(data: dict[str, Any], folder: Path = RECORD) -> None:
         kept = {
             each: summary(data["libraries"][each]) for each in of_file if each in data["libraries"]
         }
-        records.write(folder / f"{name}.toml", {"python": data["python"], **kept})
+        about = f"What the calls of {name} did; `make test-partners UPDATE=1` writes it."
+        records.write(folder / f"{name}.toml", about, {"python": data["python"], **kept})
 
 
 def calls_of(library: Library) -> Iterator[tuple[str, Call]]:

@@ -247,7 +247,8 @@ def save(library: dict[str, Any]) -> None:
     raw = records.keep(f"{name}.json", json.dumps(library, indent=1).encode())
     records.keep(f"{name}.md", findings_page.scripts(library).encode())
     path = findings_page.SUMMARIES / f"{library['name']}.toml"
-    records.write(path, findings_page.summary(library, raw))
+    about = f"What the conformance kit found in {library['name']}; `make findings` writes it."
+    records.write(path, about, findings_page.summary(library, raw))
 
 
 def main(arguments: list[str]) -> int:
@@ -267,7 +268,8 @@ def main(arguments: list[str]) -> int:
         save(measured)
         differences += [*compared([measured], register()), *unshown(measured)]
     if not chosen.libraries:
-        records.write(findings_page.SUMMARIES / "matrix.toml", {"markdown": matrix()})
+        about = "The exchange matrix of released libraries; `make findings` writes it."
+        records.write(findings_page.SUMMARIES / "matrix.toml", about, {"markdown": matrix()})
     print("\n".join(differences) or "the findings match the register")
     return 1 if differences else 0
 
