@@ -1,4 +1,5 @@
-"""Fills in what pages show of the summaries in docs/records: `<!-- rendered: findings -->`."""
+"""Fills in what pages show of the summaries in docs/records, in the place of each line that ends
+with a mark: `<!-- rendered: findings -->`. What stands before it is for readers of the source."""
 
 import re
 import sys
@@ -6,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path += [str(ROOT), str(ROOT / "tools" / "docs"), str(ROOT / "tools" / "findings")]
-MARK = re.compile(r"<!-- rendered: (\w+) ?(.*?) -->")
+MARK = re.compile(r"^.*<!-- rendered: (\w+) ?(.*?) -->$", re.MULTILINE)
 
 
 def fill(text: str, images: Path) -> str:
