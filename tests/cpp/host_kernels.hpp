@@ -31,7 +31,7 @@ inline void run_phase(const Params& params, std::uint32_t block, const Geometry&
 /// Each phase is a loop over the threads of a block, so that barriers lie between two loops.
 template <class Body>
 inline void run_on_host(const Params& params, const Geometry& how) noexcept {
-  typename Body::Shared shared;
+  thread_local typename Body::Shared shared;  // up to 20 KiB, which a frame may not have
   const std::uint64_t blocks = std::uint64_t{how.grid[0]} * how.grid[1] * how.grid[2];
   for (std::uint64_t block = 0; block < blocks; ++block) {
     [&]<int... kPhases>(std::integer_sequence<int, kPhases...>) {
