@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cases import run_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_indexing import PACKED, indices, pair, shapes
@@ -73,10 +74,8 @@ def test_overlapping_assignment_reads_the_source_before_writing(data: st.DataObj
     assert ours.tolist() == theirs.tolist()
 
 
-@pytest.mark.parametrize(
-    "dtype", ["uint8", "int64", "complex128", "float4_e2m1fn", "float6_e2m3fn"]
-)
-@pytest.mark.parametrize("shift", [1, 2, 3, 7])
+@run_each("dtype", ["uint8", "int64", "complex128", "float4_e2m1fn", "float6_e2m3fn"])
+@run_each("shift", [1, 2, 3, 7])
 def test_overlapping_shifts_and_reversal(dtype: str, shift: int) -> None:
     values = [[0, 1, 2, 3, 4, 6][i % 6] for i in range(40)]
     for target, source in (
@@ -91,7 +90,7 @@ def test_overlapping_shifts_and_reversal(dtype: str, shift: int) -> None:
         assert ours.tolist() == expected
 
 
-@pytest.mark.parametrize("dtype", PACKED)
+@run_each("dtype", PACKED)
 def test_writing_a_packed_element_keeps_its_neighbours(dtype: str) -> None:
     values = PACKED[dtype]
     for at, new in itertools.product(range(len(values)), (values[1], values[-1])):
@@ -108,7 +107,7 @@ def test_writing_a_packed_element_keeps_its_neighbours(dtype: str) -> None:
 # --- Which kinds of dtype convert into which ---
 
 
-@pytest.mark.parametrize(("kind", "dtype"), DTYPES)
+@run_each(("kind", "dtype"), DTYPES)
 def test_arrays_convert_to_the_same_or_a_higher_kind(kind: str, dtype: str) -> None:
     for from_kind, from_dtype in DTYPES:
         target = refarray.zeros((3,), dtype=dtype)
@@ -129,7 +128,7 @@ def test_arrays_convert_to_the_same_or_a_higher_kind(kind: str, dtype: str) -> N
 NUMBERS = [("bool", True), ("uint", 1), ("float", 1.0), ("complex", 1 + 0j)]
 
 
-@pytest.mark.parametrize(("kind", "dtype"), DTYPES)
+@run_each(("kind", "dtype"), DTYPES)
 def test_numbers_convert_to_the_same_or_a_higher_kind(kind: str, dtype: str) -> None:
     for number_kind, number in NUMBERS:
         for value in (number, [number], (number,), [[number]] * 2, [number, number, number]):
@@ -143,7 +142,7 @@ def test_numbers_convert_to_the_same_or_a_higher_kind(kind: str, dtype: str) -> 
                 assert target.tolist() == refarray.zeros((2, 3), dtype=dtype).tolist()
 
 
-@pytest.mark.parametrize("dtype", [*KINDS["int"], *KINDS["uint"]])
+@run_each("dtype", [*KINDS["int"], *KINDS["uint"]])
 def test_assigning_an_int_out_of_range_raises(dtype: str) -> None:
     info = np.iinfo(dtype)
     target = refarray.zeros((2,), dtype=dtype)
@@ -169,7 +168,7 @@ def test_numbers_convert_as_astype_does() -> None:
     assert small.tolist() == refarray.asarray([0.3, 17.0]).astype("float8_e4m3fn").tolist()
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("dtype", "value", "expected"),
     [
         ("uint8", range(3), [0, 1, 2]),
@@ -211,7 +210,7 @@ def test_vector_elements() -> None:
 # --- Assignments that fail must leave the array unchanged ---
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("target", "value"),
     [
         ((2, 3), (2,)),
@@ -250,7 +249,7 @@ def read_only_arrays() -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("name", read_only_arrays())
+@run_each("name", read_only_arrays())
 def test_assigning_to_a_read_only_array_raises(name: str) -> None:
     array = read_only_arrays()[name]
     before = array.tolist()
@@ -281,9 +280,7 @@ class RaisingProducer:
         raise self.error
 
 
-@pytest.mark.parametrize(
-    "value", ["1", None, object(), {}, {1}, [1, "2"], [[1], [2, 3]], ..., slice(1)]
-)
+@run_each("value", ["1", None, object(), {}, {1}, [1, "2"], [[1], [2, 3]], ..., slice(1)])
 def test_assigning_a_non_number_raises(value: Any) -> None:
     array = refarray.zeros((2,))
     with pytest.raises((TypeError, ValueError)):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cases import run_each
 from hypothesis import given, settings
 from test_indexing import assert_same
 from test_manipulation import pairs
@@ -16,8 +17,8 @@ from refarray import Array
 WIDE = ["bool", "int8", "int32", "uint8", "uint64", "float32", "float64", "complex64", "complex128"]
 
 
-@pytest.mark.parametrize("to", WIDE)
-@pytest.mark.parametrize("dtype", WIDE)
+@run_each("to", WIDE)
+@run_each("dtype", WIDE)
 def test_astype_between_numpys_dtypes(dtype: str, to: str) -> None:
     theirs = np.array([0, 1, 2, 3, 100, 120]).reshape(2, 3).astype(dtype)[:, ::-1]
     ours = refarray.from_dlpack(theirs)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cases import run_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,8 +35,8 @@ def layouts() -> list[refarray.Array]:
     ]
 
 
-@pytest.mark.parametrize("order", ["C", "F", "A", None])
-@pytest.mark.parametrize("index", range(8))
+@run_each("order", ["C", "F", "A", None])
+@run_each("index", range(8))
 def test_tobytes_gives_the_bytes_that_numpy_gives(index: int, order: Any) -> None:
     x = layouts()[index]
     expected = np.asarray(x).tobytes(order="C" if order is None else order)
@@ -152,7 +153,7 @@ def wide() -> refarray.Array:
     return refarray.reshape(refarray.arange(6, dtype="float32"), (2, 3))
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("make", "dtype", "message"),
     [
         (wide, "float64", r"float32 \(32 bits\) as float64 \(64 bits\): the last axis has 3 elem"),

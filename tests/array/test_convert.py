@@ -11,6 +11,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
+from helpers.cases import run_each
 from helpers.dtype_names import COMPLEX, INTEGERS, NAMES, SMALL, SUB_BYTE
 from helpers.rounding import round_to_odd
 
@@ -168,7 +169,7 @@ def differing(seen: Values, wanted: Values, name: str) -> Values:
     return np.flatnonzero(~same)
 
 
-@pytest.mark.parametrize("from_", NAMES)
+@run_each("from_", NAMES)
 def test_every_dtype_pair_gives_the_same_bits(from_: str) -> None:
     values = values_of(from_)
     array = as_refarray(from_, values)
@@ -187,7 +188,7 @@ def test_every_dtype_pair_gives_the_same_bits(from_: str) -> None:
 
 
 @pytest.mark.parametrize("name", SUB_BYTE)
-@pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 5, 255, 256, 257, 1000])
+@run_each("count", [0, 1, 2, 3, 4, 5, 255, 256, 257, 1000])
 def test_packed_and_padded_forms_hold_the_same_values(name: str, count: int) -> None:
     bits = SUB_BYTE[name]
     values = np.resize(np.random.default_rng(10).permutation(codes(name).view(np.uint8)), count)
@@ -207,7 +208,7 @@ def test_packed_and_padded_forms_hold_the_same_values(name: str, count: int) -> 
         )
 
 
-@pytest.mark.parametrize("to", ["float64", "float16", "float8_e4m3fn", "float4_e2m1fn", "int32"])
+@run_each("to", ["float64", "float16", "float8_e4m3fn", "float4_e2m1fn", "int32"])
 def test_layout_does_not_change_values(to: str) -> None:
     values = np.arange(-360, 360, dtype=np.float32).reshape(8, 9, 10) / 8
     array = refarray.asarray(values)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from helpers.cases import run_each
 from helpers.dtype_names import NAMES
 from helpers.signals import is_interrupted_when_long
 from hypothesis import given, settings
@@ -96,8 +97,8 @@ def test_copies_of_any_layout_match_numpy(
         assert memory_of(seen) == memory_of(expected), isa
 
 
-@pytest.mark.parametrize("dtype", NAMES)
-@pytest.mark.parametrize("isa", ISAS)
+@run_each("dtype", NAMES)
+@run_each("isa", ISAS)
 def test_copies_of_any_dtype_keep_values(dtype: str, isa: str) -> None:
     _native._use_isa(isa)
     codes = refarray.asarray(np.random.default_rng(1).integers(1, 3, (24, 36, 40), dtype="u1"))
@@ -129,7 +130,7 @@ OVERLAPS = {
 
 
 @pytest.mark.parametrize("name", OVERLAPS)
-@pytest.mark.parametrize("dtype", NUMPY_DTYPES)
+@run_each("dtype", NUMPY_DTYPES)
 def test_overlapping_copy_reads_the_source_before_writing(name: str, dtype: str) -> None:
     to, of = OVERLAPS[name]
     for isa in ISAS:
@@ -143,7 +144,7 @@ def test_overlapping_copy_reads_the_source_before_writing(name: str, dtype: str)
         assert np.array_equal(seen, expected)
 
 
-@pytest.mark.parametrize("dtype", NUMPY_DTYPES)
+@run_each("dtype", NUMPY_DTYPES)
 def test_transposing_in_place(dtype: str) -> None:
     before = np.random.default_rng(3).integers(0, 2, (67, 67)).astype(dtype)
     seen = before.copy()
@@ -157,7 +158,7 @@ def test_transposing_in_place(dtype: str) -> None:
     assert np.array_equal(seen, cube.transpose(2, 0, 1)[::-1])
 
 
-@pytest.mark.parametrize("shift", [-9, -3, -1, 1, 2, 5, 8])
+@run_each("shift", [-9, -3, -1, 1, 2, 5, 8])
 def test_partially_overlapping_elements(shift: int) -> None:
     """Two imported arrays over the same memory whose elements overlap in part."""
     before = np.random.default_rng(5).integers(0, 256, 4096, dtype="u1")

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cases import run_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -48,9 +49,9 @@ def filled(shape: tuple[int, ...], value: Any) -> Any:
     return np.full(shape, value).tolist()
 
 
-@pytest.mark.parametrize(("make", "fill", "value"), SHAPED)
-@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0,), (2, 0, 3), (1,) * 64])
-@pytest.mark.parametrize("dtype", [None, *DTYPES])
+@run_each(("make", "fill", "value"), SHAPED)
+@run_each("shape", [(), (3,), (2, 3), (0,), (2, 0, 3), (1,) * 64])
+@run_each("dtype", [None, *DTYPES])
 def test_creation_from_a_shape(
     make: Any, fill: tuple[Any, ...], value: Any, shape: tuple[int, ...], dtype: str | None
 ) -> None:
@@ -64,8 +65,8 @@ def test_creation_from_a_shape(
     assert make(list(shape), *fill, dtype=dtype, device="cpu").shape == shape
 
 
-@pytest.mark.parametrize(("make", "fill", "value"), LIKE)
-@pytest.mark.parametrize("dtype", [None, "float32", "complex128"])
+@run_each(("make", "fill", "value"), LIKE)
+@run_each("dtype", [None, "float32", "complex128"])
 def test_creation_like_an_array(
     make: Any, fill: tuple[Any, ...], value: Any, dtype: str | None
 ) -> None:
@@ -87,7 +88,7 @@ def test_zeros_of_a_dtype_without_zero_raises() -> None:
         refarray.zeros_like(refarray.empty(2, dtype="float8_e8m0fnu"))
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("value", "dtype"),
     [(True, "bool"), (1, "int64"), (1.5, "float64"), (1j, "complex128"), (np.int8(1), "int8")],
 )
@@ -98,7 +99,7 @@ def test_full_infers_the_dtype(value: Any, dtype: str) -> None:
     assert refarray.full(2, refarray.asarray(value)).tolist() == [value, value]
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("value", "dtype", "error", "message"),
     [
         (2**63, None, OverflowError, "int64"),
@@ -124,8 +125,8 @@ def test_full_rejects_invalid_values(
         assert message in str(caught.value)
 
 
-@pytest.mark.parametrize(("make", "fill"), [(make, fill) for make, fill, _ in SHAPED])
-@pytest.mark.parametrize(
+@run_each(("make", "fill"), [(make, fill) for make, fill, _ in SHAPED])
+@run_each(
     ("shape", "error", "message"),
     [
         (-1, ValueError, "-1"),
@@ -159,8 +160,8 @@ CALLS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
 ]
 
 
-@pytest.mark.parametrize(("make", "arguments"), CALLS)
-@pytest.mark.parametrize(
+@run_each(("make", "arguments"), CALLS)
+@run_each(
     ("keywords", "error", "message"),
     [
         ({"dtype": "int31"}, ValueError, "int31"),
@@ -225,7 +226,7 @@ def test_arange_of_floats_follows_the_formula(start: float, width: float, step: 
     assert x.size == len(np.arange(start, stop, step))
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("arguments", "dtype", "values"),
     [
         ((3,), "int64", [0, 1, 2]),
@@ -248,7 +249,7 @@ def test_arange_values_and_dtype(arguments: Any, dtype: str, values: list[Any]) 
     assert x.tolist() == values
 
 
-@pytest.mark.parametrize(
+@run_each(
     "arguments",
     [
         (2**53, 2**53 + 3, 1.0),
@@ -302,7 +303,7 @@ def test_arange_with_dtype() -> None:
     assert refarray.arange(1, stop=3, step=2).tolist() == [1]
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("arguments", "keywords", "error", "message"),
     [
         ((0, 1, 0), {}, ValueError, "step is 0"),
@@ -362,7 +363,7 @@ SIGNATURES = {
 }
 
 
-@pytest.mark.parametrize(("name", "signature"), SIGNATURES.items())
+@run_each(("name", "signature"), SIGNATURES.items())
 def test_signatures_match_the_array_api(name: str, signature: str) -> None:
     function = getattr(refarray, name)
     assert str(inspect.signature(function)) == signature

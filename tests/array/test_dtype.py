@@ -8,6 +8,7 @@ import pickle
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 
 import refarray
 from refarray import DType
@@ -57,7 +58,7 @@ NAMES = [*SCALARS, *COMPOUND]
 ATTRIBUTES = ("name", "kind", "code", "bits", "lanes", "padded", "itemsize")
 
 
-@pytest.mark.parametrize("name", SCALARS)
+@run_each("name", SCALARS)
 def test_a_scalar_dtype_is_an_attribute_of_the_module(name: str) -> None:
     dtype = getattr(refarray, name)
     assert type(dtype) is DType
@@ -69,7 +70,7 @@ def test_a_scalar_dtype_is_an_attribute_of_the_module(name: str) -> None:
     assert DType(name) is dtype and DType(dtype) is dtype and DType(name=name) is dtype
 
 
-@pytest.mark.parametrize("name", COMPOUND)
+@run_each("name", COMPOUND)
 def test_a_compound_dtype(name: str) -> None:
     dtype = DType(name)
     lanes, padded, itemsize = COMPOUND[name]
@@ -82,7 +83,7 @@ def test_a_compound_dtype(name: str) -> None:
     assert eval(repr(dtype), {"refarray": refarray}) == dtype
 
 
-@pytest.mark.parametrize("name", NAMES)
+@run_each("name", NAMES)
 def test_str_equality_hash_and_copies(name: str) -> None:
     dtype = DType(name)
     assert str(dtype) == dtype.name == f"{dtype}" == name
@@ -104,7 +105,7 @@ def test_equality_is_by_value() -> None:
     assert len({DType(name) for name in NAMES + NAMES}) == len(NAMES)
 
 
-@pytest.mark.parametrize("other", [None, 2, 2.0, object(), float, b"float32", ["float32"]])
+@run_each("other", [None, 2, 2.0, object(), float, b"float32", ["float32"]])
 def test_dtype_equals_only_what_it_can_be_made_from(other: object) -> None:
     assert (refarray.float32 == other) is False and (refarray.float32 != other) is True
 
@@ -127,9 +128,7 @@ ALIASES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "alias"), [(name, alias) for name in ALIASES for alias in ALIASES[name].split()]
-)
+@run_each(("name", "alias"), [(name, alias) for name in ALIASES for alias in ALIASES[name].split()])
 def test_numpys_short_names_are_accepted(name: str, alias: str) -> None:
     dtype = getattr(refarray, name)
     assert DType(alias) is dtype and refarray.zeros(1, dtype=alias).dtype is dtype
@@ -138,14 +137,14 @@ def test_numpys_short_names_are_accepted(name: str, alias: str) -> None:
     assert hash(dtype) == hash(name)  # of the name, not of other spellings
 
 
-@pytest.mark.parametrize("alias", [">i4", ">f8", ">c16", ">H", ">int"])
+@run_each("alias", [">i4", ">f8", ">c16", ">H", ">int"])
 def test_short_names_in_another_byte_order_raise(alias: str) -> None:
     with pytest.raises(ValueError, match=f"dtype {alias!r} is not in native byte order"):
         DType(alias)
     assert (refarray.int32 == alias) is False
 
 
-@pytest.mark.parametrize("text", ["", "float", "Float32", "float32 ", "float32\0", "é", "\ud800"])
+@run_each("text", ["", "float", "Float32", "float32 ", "float32\0", "é", "\ud800"])
 def test_dtype_equals_no_other_string(text: str) -> None:
     assert (refarray.float32 == text) is False and (refarray.float32 != text) is True
 
@@ -176,7 +175,7 @@ UNKNOWN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", UNKNOWN, ids=range(len(UNKNOWN)))
+@run_each("name", UNKNOWN, ids=range(len(UNKNOWN)))
 def test_unknown_name_raises_and_is_quoted(name: str) -> None:
     with pytest.raises(ValueError, match="no dtype is named") as caught:
         DType(name)
@@ -203,7 +202,7 @@ class Odd(metaclass=Meta):
     __repr__ = touched
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("wrong", "shown"),
     [
         (None, "NoneType"),

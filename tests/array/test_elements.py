@@ -12,6 +12,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from helpers.cases import run_each
 from helpers.dtype_names import INTEGERS, NAMES, REAL, SMALL, SUB_BYTE
 from helpers.rounding import round_to_odd
 from hypothesis import given, settings
@@ -46,7 +47,7 @@ def test_every_scalar_dtype_is_listed() -> None:
     assert {str(getattr(refarray, name)) for name in NAMES} == set(NAMES)
 
 
-@pytest.mark.parametrize("name", [name for name in REAL if name not in ("float32", "float64")])
+@run_each("name", [name for name in REAL if name not in ("float32", "float64")])
 def test_every_bit_pattern_reads_as_in_ml_dtypes(name: str) -> None:
     dtype = numpy_dtype(name)
     codes = np.arange(1 << min(8 * dtype.itemsize, 16))
@@ -75,7 +76,7 @@ def test_packed_elements_are_read_at_any_bit_offset(name: str) -> None:
     assert [float(x[i]) for i in range(1, count, 3)] == theirs[1::3]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@run_each("name", NAMES)
 def test_nested_list_round_trip(name: str) -> None:
     values: list[Any] = [[[True], [True], [True]], [[True], [True], [True]]]
     x = refarray.asarray(values, dtype=name)
@@ -114,7 +115,7 @@ def neighbours(name: str) -> list[tuple[float, float]]:
     return list(itertools.pairwise(finite.tolist()))[:: max(1, len(finite) // 500)]
 
 
-@pytest.mark.parametrize("name", [*SMALL, "float32"])
+@run_each("name", [*SMALL, "float32"])
 def test_numbers_next_to_a_midpoint_round_to_the_nearest(name: str) -> None:
     """Float64 and int elements and Python numbers are rounded once; exact arithmetic decides."""
     for low, high in neighbours(name):
@@ -151,7 +152,7 @@ def test_ints_out_of_range_raise(name: str, value: int) -> None:
         refarray.asarray([0, value], dtype=name)
 
 
-@pytest.mark.parametrize("name", INTEGERS)
+@run_each("name", INTEGERS)
 def test_integer_limits_are_exact(name: str) -> None:
     info = np.iinfo(name)
     low, high = int(info.min), int(info.max)
@@ -161,7 +162,7 @@ def test_integer_limits_are_exact(name: str) -> None:
             refarray.asarray(value, dtype=name)
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("name", "largest", "beyond"),
     [
         ("float16", 65519, 65520),
@@ -196,7 +197,7 @@ def test_error_message_abbreviates_a_huge_int() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("value", [True, 1, 1.0, 1.5, math.nan, 1j])
+@run_each("value", [True, 1, 1.0, 1.5, math.nan, 1j])
 def test_numbers_keep_their_values(name: str, value: complex) -> None:
     """Those of a lower kind become an equal one, if asarray() is asked; full() refuses them."""
     of_value, of_dtype = (bool, int, float, complex).index(type(value)), kind_order(name)
@@ -213,7 +214,7 @@ def test_numbers_keep_their_values(name: str, value: complex) -> None:
             refarray.full(2, value, dtype=name)
 
 
-@pytest.mark.parametrize("name", [*INTEGERS, "bool"])
+@run_each("name", [*INTEGERS, "bool"])
 def test_numbers_of_equal_value_convert(name: str) -> None:
     make = refarray.asarray
     assert make([0, 1, True, 1.0, -0.0], dtype=name).tolist() == [0, 1, 1, 1, 0]
@@ -263,7 +264,7 @@ def test_vector_elements_are_tuples() -> None:
             convert(x[0])
 
 
-@pytest.mark.parametrize("value", [False, True, 0, -3, 2**63 - 1, 0.0, -2.75, 1e300, 0j, 2 - 3j])
+@run_each("value", [False, True, 0, -3, 2**63 - 1, 0.0, -2.75, 1e300, 0j, 2 - 3j])
 def test_0d_arrays_convert_like_python_numbers(value: Any) -> None:
     x = refarray.asarray(value)
     assert x.shape == ()
@@ -296,8 +297,8 @@ def test_int_of_non_integral_values() -> None:
     assert operator.index(refarray.asarray(2**64 - 1, dtype="uint64")) == 2**64 - 1
 
 
-@pytest.mark.parametrize("convert", [bool, int, float, complex, operator.index])
-@pytest.mark.parametrize("shape", [(1,), (1, 1), (2,), (0,), (3, 4)])
+@run_each("convert", [bool, int, float, complex, operator.index])
+@run_each("shape", [(1,), (1, 1), (2,), (0,), (3, 4)])
 def test_conversion_to_a_number_requires_ndim_0(convert: Any, shape: tuple[int, ...]) -> None:
     x = refarray.zeros(shape, dtype="int32")
     with pytest.raises(TypeError, match=f"ndim 0.*and {math.prod(shape)} elements") as caught:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cases import run_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -103,7 +104,7 @@ class IntSubclass(int):
     pass
 
 
-@pytest.mark.parametrize(
+@run_each(
     "index",
     [1, IntSubclass(1), IntLike(1), np.int8(1), np.uint64(1), np.array(1), refarray.asarray(1)],
 )
@@ -180,7 +181,7 @@ NOT_INDICES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("wrong", NOT_INDICES, ids=[type(wrong).__name__ for wrong in NOT_INDICES])
+@run_each("wrong", NOT_INDICES, ids=[type(wrong).__name__ for wrong in NOT_INDICES])
 def test_other_objects_as_index_raise(wrong: Any) -> None:
     ours, _ = pair((3, 4))
     entries = [(wrong,), (0, wrong), (..., wrong), (None, wrong, 0)]
@@ -227,7 +228,7 @@ OUT_OF_RANGE: list[tuple[tuple[int, ...], Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("shape", "index", "message"), OUT_OF_RANGE, ids=range(len(OUT_OF_RANGE)))
+@run_each(("shape", "index", "message"), OUT_OF_RANGE, ids=range(len(OUT_OF_RANGE)))
 def test_index_out_of_range_raises(shape: tuple[int, ...], index: Any, message: str) -> None:
     ours, _ = pair(shape)
     with pytest.raises(IndexError, match=message):

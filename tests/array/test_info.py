@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from helpers.cases import run_each
 from helpers.dtype_names import INTEGERS, REAL
 
 import refarray as ra
@@ -17,7 +18,7 @@ def partner_dtype(name: str) -> np.dtype[Any]:
     return np.dtype(getattr(ml_dtypes, name, name))
 
 
-@pytest.mark.parametrize("name", REAL)
+@run_each("name", REAL)
 def test_finfo_agrees_with_ml_dtypes(name: str) -> None:
     theirs, ours = ml_dtypes.finfo(partner_dtype(name)), ra.finfo(getattr(ra, name))
     for field in ("bits", "eps", "max", "min", "smallest_normal"):
@@ -26,7 +27,7 @@ def test_finfo_agrees_with_ml_dtypes(name: str) -> None:
     assert ours.dtype == name
 
 
-@pytest.mark.parametrize("name", REAL)
+@run_each("name", REAL)
 def test_the_limits_are_values_of_the_dtype(name: str) -> None:
     info = ra.finfo(name)
     for value in (info.max, info.min, info.smallest_normal):
@@ -44,7 +45,7 @@ def test_complex_dtypes_have_the_limits_of_their_components(name: str, component
     assert ra.finfo(name).dtype == component
 
 
-@pytest.mark.parametrize("name", INTEGERS)
+@run_each("name", INTEGERS)
 def test_iinfo_agrees_with_numpy(name: str) -> None:
     theirs, ours = np.iinfo(name), ra.iinfo(name)
     assert (ours.bits, ours.min, ours.max) == (theirs.bits, int(theirs.min), int(theirs.max))
@@ -75,13 +76,13 @@ def test_lanes_and_padding_do_not_change_the_limits() -> None:
     assert ra.iinfo(ra.DType("int8x2")) == ra.iinfo(ra.int8)
 
 
-@pytest.mark.parametrize("kind", [ra.int8, "uint64", ra.bool, bool, int, 1.0, None, [1.0]])
+@run_each("kind", [ra.int8, "uint64", ra.bool, bool, int, 1.0, None, [1.0]])
 def test_finfo_rejects_other_types(kind: Any) -> None:
     with pytest.raises(TypeError, match=r"finfo\(\) takes"):
         ra.finfo(kind)
 
 
-@pytest.mark.parametrize("kind", [ra.float32, ra.bool, "complex64", "bfloat16", float, 1, None])
+@run_each("kind", [ra.float32, ra.bool, "complex64", "bfloat16", float, 1, None])
 def test_iinfo_rejects_other_types(kind: Any) -> None:
     with pytest.raises(TypeError, match=r"iinfo\(\) takes"):
         ra.iinfo(kind)

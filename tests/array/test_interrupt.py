@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 from collections.abc import Callable
 
-import pytest
+from helpers.cases import run_each
 from helpers.signals import SIZES, is_interrupted, is_interrupted_when_long, lateness, start_timer
 
 import refarray
@@ -50,7 +50,7 @@ LOOPS: dict[str, Callable[[int], object]] = {
 
 
 @pytest.mark.computes
-@pytest.mark.parametrize("name", LOOPS)
+@run_each("name", LOOPS)
 def test_signal_handler_interrupts_the_loop(name: str) -> None:
     assert is_interrupted_when_long(lambda size: LOOPS[name](size * MANY))
 
@@ -85,7 +85,7 @@ LISTS: dict[str, Callable[[], object]] = {
 
 
 @pytest.mark.computes
-@pytest.mark.parametrize("name", LISTS)
+@run_each("name", LISTS)
 def test_signal_handler_interrupts_reading_many_arguments(name: str) -> None:
     """Between them, not only between the elements of one."""
 

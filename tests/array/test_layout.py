@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cases import run_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_indexing import FP4, PACKED, assert_same, indices, pair, shapes
@@ -45,9 +46,7 @@ def test_attributes(data: st.DataObject, shape: tuple[int, ...]) -> None:
     assert type(ours.shape) is type(ours.strides) is tuple
 
 
-@pytest.mark.parametrize(
-    "shape", [(), (0,), (1,), (5,), (2, 3), (3, 0, 2), (1, 4, 1, 2), (1,) * 64]
-)
+@run_each("shape", [(), (0,), (1,), (5,), (2, 3), (3, 0, 2), (1, 4, 1, 2), (1,) * 64])
 def test_a_new_array_is_row_major(shape: tuple[int, ...]) -> None:
     for array in (refarray.zeros(shape), refarray.empty(shape), refarray.ones(shape).copy()):
         assert array.shape == shape and array.is_contiguous() and not array.readonly
@@ -56,7 +55,7 @@ def test_a_new_array_is_row_major(shape: tuple[int, ...]) -> None:
 
 
 @pytest.mark.req("DTYPE-16")
-@pytest.mark.parametrize(
+@run_each(
     ("dtype", "itemsize", "nbytes"),
     [
         ("float4_e2m1fn", 1, [0, 1, 1, 2, 2, 3]),
@@ -85,7 +84,7 @@ def test_nbytes_of_a_huge_broadcast_array() -> None:
         refarray.broadcast_to(x, (2**62,))
 
 
-@pytest.mark.parametrize("name", GETTERS)
+@run_each("name", GETTERS)
 def test_attributes_are_read_only_and_documented(name: str) -> None:
     x = refarray.zeros((2, 2))
     with pytest.raises(AttributeError):
@@ -154,7 +153,7 @@ VIEWS = {
 }
 
 
-@pytest.mark.parametrize("name", VIEWS)
+@run_each("name", VIEWS)
 def test_views_of_a_read_only_array_are_read_only(name: str) -> None:
     x = refarray.zeros((2, 3))
     fixed = x.as_readonly()
@@ -192,7 +191,7 @@ def test_zero_strides_keep_the_producers_read_only_flag(adv: Any) -> None:
 
 
 @pytest.mark.req("TENS-14")
-@pytest.mark.parametrize("stride", [INT64_MIN, INT64_MAX, INT64_MIN + 1, 0, -1])
+@run_each("stride", [INT64_MIN, INT64_MAX, INT64_MIN + 1, 0, -1])
 def test_stride_of_an_axis_of_extent_1_is_ignored(adv: Any, stride: int) -> None:
     x = imported(adv, shape=(2, 1, 3), strides=(3, stride, 1))
     expected = [[[0.0, 1.0, 2.0]], [[3.0, 4.0, 5.0]]]
@@ -219,9 +218,7 @@ def test_stride_of_an_axis_of_extent_1_is_ignored(adv: Any, stride: int) -> None
 
 
 @pytest.mark.req("TENS-04", "TENS-14")
-@pytest.mark.parametrize(
-    "strides", [*itertools.product([INT64_MIN, INT64_MAX, 2**62 + 1], repeat=2)]
-)
+@run_each("strides", [*itertools.product([INT64_MIN, INT64_MAX, 2**62 + 1], repeat=2)])
 def test_strides_of_an_empty_array_are_ignored(adv: Any, strides: tuple[int, int]) -> None:
     x = imported(adv, shape=(5, 0), strides=strides)
     assert x.shape == (5, 0) and x.tolist() == [[]] * 5 and x.is_contiguous()

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cases import run_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_indexing import PACKED, assert_same, indices, pair, shapes
@@ -204,7 +205,7 @@ def test_packed_elements(dtype: str, data: st.DataObject) -> None:
 # --- Signatures, docstrings, invalid arguments ---
 
 
-@pytest.mark.parametrize("name", SIGNATURES)
+@run_each("name", SIGNATURES)
 def test_function_signatures_and_docstrings(name: str) -> None:
     function = getattr(refarray, name)
     assert str(signatures.signature(function)) == SIGNATURES[name]
@@ -212,14 +213,14 @@ def test_function_signatures_and_docstrings(name: str) -> None:
     assert "Raises" in function.__doc__
 
 
-@pytest.mark.parametrize("name", METHODS)
+@run_each("name", METHODS)
 def test_method_signatures_and_docstrings(name: str) -> None:
     assert str(signatures.signature(getattr(Array, name))) == METHODS[name]
     assert len(getattr(Array, name).__doc__) > 60
 
 
 @pytest.mark.parametrize("name", SIGNATURES)
-@pytest.mark.parametrize("wrong", [None, 1, [1, 2], np.zeros(3), refarray.int8, Array])
+@run_each("wrong", [None, 1, [1, 2], np.zeros(3), refarray.int8, Array])
 def test_non_arrays_raise(name: str, wrong: Any) -> None:
     rest = {"moveaxis": (0, 0), "flip": (), "expand_dims": (0,), "copy": ()}.get(name, ("cpu",))
     with pytest.raises(
@@ -295,7 +296,7 @@ INVALID_CALLS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "args", "keywords", "error", "message"), INVALID_CALLS)
+@run_each(("name", "args", "keywords", "error", "message"), INVALID_CALLS)
 def test_invalid_arguments_raise(
     name: str, args: Any, keywords: Any, error: type[Exception], message: str
 ) -> None:

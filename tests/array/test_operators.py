@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 
 import refarray
 
@@ -43,9 +44,7 @@ class Reflecting:
         return 0
 
 
-@pytest.mark.parametrize(
-    "other", [None, "text", [1, 2, 3], Plain()], ids=["None", "text", "list", "object"]
-)
+@run_each("other", [None, "text", [1, 2, 3], Plain()], ids=["None", "text", "list", "object"])
 @pytest.mark.parametrize("name", [*ARITHMETIC, *IN_PLACE, *ORDER])
 def test_other_objects_are_not_operands(name: str, other: object) -> None:
     work, x = getattr(operator, name), refarray.ones(3, dtype="int64")
@@ -55,7 +54,7 @@ def test_other_objects_are_not_operands(name: str, other: object) -> None:
 
 
 @pytest.mark.computes
-@pytest.mark.parametrize("other", ["text", b"text", bytearray(2), [1, 2], (1,), memoryview(b"a")])
+@run_each("other", ["text", b"text", bytearray(2), [1, 2], (1,), memoryview(b"a")])
 def test_no_sequence_is_repeated_by_an_integer_array(other: Any) -> None:
     two = refarray.asarray(2)
     for work in (lambda: two * other, lambda: other * two, lambda: operator.imul(other, two)):
@@ -63,7 +62,7 @@ def test_no_sequence_is_repeated_by_an_integer_array(other: Any) -> None:
             work()
 
 
-@pytest.mark.parametrize("name", [*ARITHMETIC, *ORDER])
+@run_each("name", [*ARITHMETIC, *ORDER])
 def test_the_other_operand_is_asked(name: str) -> None:
     assert getattr(operator, name)(refarray.ones(3), Reflecting()) == "Reflecting and Array"
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cases import run_each
 from helpers.leaks import blocks_left
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -44,9 +45,9 @@ def assert_same(ours: refarray.Array, theirs: refarray.Array) -> None:
     assert (ours.shape, ours.dtype, ours.device) == (theirs.shape, theirs.dtype, theirs.device)
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("shape", [(), (5,), (2, 3), (0, 3), (1, 0)])
+@run_each("protocol", PROTOCOLS)
+@run_each("dtype", DTYPES)
+@run_each("shape", [(), (5,), (2, 3), (0, 3), (1, 0)])
 def test_round_trip_keeps_all_but_strides(
     protocol: int, dtype: str, shape: tuple[int, ...]
 ) -> None:
@@ -80,7 +81,7 @@ def test_round_trip_of_any_layout(
     assert_same(copy.copy(view), view)
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@run_each("protocol", PROTOCOLS)
 def test_read_only_flag_survives_pickling(protocol: int) -> None:
     x = refarray.asarray([1, 2, 3]).as_readonly()
     for view in (x, x[::2]):
@@ -180,7 +181,7 @@ def test_rebuild_accepts_valid_arguments() -> None:
     assert _native._rebuild(bytearray(8), *REBUILD_ARGUMENTS[1:4], True).readonly
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("position", "value", "error", "message"),
     [
         (0, "text", TypeError, "buffer protocol is needed, not str"),

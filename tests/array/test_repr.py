@@ -11,6 +11,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from helpers.cases import run_each
 from helpers.dtype_names import SMALL
 
 import refarray as ra
@@ -36,7 +37,7 @@ def test_rows_are_aligned() -> None:
     assert str(x) == "[[0., 1., 2.],\n [3., 4., 5.]]"
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("values", "dtype", "text"),
     [
         ([1, -20, 300], "int16", "[  1, -20, 300]"),
@@ -61,7 +62,7 @@ def test_str_of_one_row(values: list[Any], dtype: str, text: str) -> None:
     assert str(ra.asarray(values, dtype=dtype)) == text
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("value", "text"),
     [(3, "3"), (2.5, "2.5"), (True, "True"), (1j, "0.+1.j"), (math.inf, "inf")],
 )
@@ -103,7 +104,7 @@ def test_repr_does_not_depend_on_strides() -> None:
 # --- numbers: as short as the dtype allows, and exact
 
 
-@pytest.mark.parametrize("name", FLOATS)
+@run_each("name", FLOATS)
 def test_every_value_of_a_small_float_dtype_round_trips(name: str) -> None:
     dtype = np.dtype(getattr(ml_dtypes, name, name))
     bits = ml_dtypes.finfo(dtype).bits
@@ -134,8 +135,8 @@ def test_float64_round_trips_at_full_precision() -> None:
             assert values_of(str(ra.asarray([value]))) == [value]
 
 
-@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float32", "float64", "complex128"])
-@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (2, 1, 3)])
+@run_each("dtype", ["bool", "int8", "uint64", "float32", "float64", "complex128"])
+@run_each("shape", [(), (3,), (2, 3), (2, 1, 3)])
 def test_str_evaluates_to_the_values(dtype: str, shape: tuple[int, ...]) -> None:
     values = np.resize(np.array([0, 1, 2.5, 100, 0.125, 7]).astype(dtype), shape)
     assert values_of(str(ra.from_dlpack(values))) == values.tolist()
@@ -163,9 +164,7 @@ def test_only_the_shown_elements_are_read() -> None:
     assert str(x).count("7") == 6**3
 
 
-@pytest.mark.parametrize(
-    "shape", [(2,) * 20, (1,) * 60 + (2000,), (3,) * 12, (30,) * 5, (10**6, 1, 2, 1)]
-)
+@run_each("shape", [(2,) * 20, (1,) * 60 + (2000,), (3,) * 12, (30,) * 5, (10**6, 1, 2, 1)])
 def test_output_is_bounded_for_many_axes(shape: tuple[int, ...]) -> None:
     text = str(ra.broadcast_to(ra.asarray(1, dtype="int8"), shape))
     assert text.count("1") <= 6**3
@@ -271,7 +270,7 @@ def test_html_abbreviates_large_arrays() -> None:
     assert len(cells) == 7 * 7 + 12
 
 
-@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 0), (2, 2, 2), (4000,), (0, 0, 0)])
+@run_each("shape", [(), (0,), (3,), (2, 0), (2, 2, 2), (4000,), (0, 0, 0)])
 def test_html_is_well_formed_for_any_shape(shape: tuple[int, ...]) -> None:
     assert "refarray.Array" in ra.ones(shape)._repr_html_()
     assert html(ra.ones(shape)).cells[-1] == "writable"

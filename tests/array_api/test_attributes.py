@@ -8,6 +8,7 @@ import operator
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles.formats import ALL, COMPLEX, COMPONENT, INTEGERS, REAL_FLOATS
 
 import refarray
@@ -21,7 +22,7 @@ def counted(shape: tuple[int, ...]) -> Array:
     return xp.reshape(xp.arange(math.prod(shape)), shape)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@run_each("shape", SHAPES)
 def test_attributes_have_the_types_of_the_standard(shape: tuple[int, ...]) -> None:
     for dtype in ALL:
         x = xp.zeros(shape, dtype=dtype)
@@ -32,7 +33,7 @@ def test_attributes_have_the_types_of_the_standard(shape: tuple[int, ...]) -> No
         assert type(x.device) is Device and x.device == xp.empty(0).device
 
 
-@pytest.mark.parametrize("shape", [shape for shape in SHAPES if len(shape) >= 2])
+@run_each("shape", [shape for shape in SHAPES if len(shape) >= 2])
 def test_transposed_matrices(shape: tuple[int, ...]) -> None:
     x = counted(shape)
     y = x.mT
@@ -52,7 +53,7 @@ def test_only_matrices_are_transposed(shape: tuple[int, ...]) -> None:
 NUMBERS = [0.0, -0.0, 0.1, 0.5, -0.5, 1.5, -1.5, 2.5, -2.75, 1e300, 2.0**60 + 2.0**10, 1e-320]
 
 
-@pytest.mark.parametrize("value", NUMBERS)
+@run_each("value", NUMBERS)
 def test_conversion_of_float64(value: float) -> None:
     x = xp.asarray(value)
     assert type(float(x)) is float and repr(float(x)) == repr(value)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles import direct_sums
 from oracles.functions import BINARY, UNARY
 
@@ -44,7 +45,7 @@ def accepted(name: str) -> Any:
     return xp.ones((2, 3), dtype=dtype)
 
 
-@pytest.mark.parametrize("name", [*UNARY, *OTHERS, *FOURIER])
+@run_each("name", [*UNARY, *OTHERS, *FOURIER])
 def test_functions_of_one_array_refuse_other_objects(name: str) -> None:
     for wrong in NO_ARRAYS:
         with pytest.raises(TypeError) as caught:
@@ -53,7 +54,7 @@ def test_functions_of_one_array_refuse_other_objects(name: str) -> None:
         assert plain in str(caught.value) and type(wrong).__name__ in str(caught.value), wrong
 
 
-@pytest.mark.parametrize("name", BINARY)
+@run_each("name", BINARY)
 def test_functions_of_two_arrays_refuse_other_objects(name: str) -> None:
     x = accepted(name)
     for wrong in (None, "text", [1.0, 2.0, 3.0], (1.0,), object(), b"x", {}):
@@ -66,7 +67,7 @@ def test_functions_of_two_arrays_refuse_other_objects(name: str) -> None:
             getattr(xp, name)(*operands)
 
 
-@pytest.mark.parametrize("name", [*UNARY, *BINARY, *OTHERS, *FOURIER])
+@run_each("name", [*UNARY, *BINARY, *OTHERS, *FOURIER])
 def test_functions_refuse_wrong_numbers_of_arguments(name: str) -> None:
     x, function = accepted(name), operator.attrgetter(name)(xp)
     required = (x, x) if name in BINARY else (x, *OTHERS.get(name, ()))
@@ -84,7 +85,7 @@ def test_functions_refuse_wrong_numbers_of_arguments(name: str) -> None:
             function(**{keyword: x})
 
 
-@pytest.mark.parametrize("name", [*REDUCTIONS, *ONE_AXIS])
+@run_each("name", [*REDUCTIONS, *ONE_AXIS])
 def test_axes_out_of_range_raise(name: str) -> None:
     x = xp.ones((2, 3))
     for axis in (2, -3, 64, 2**62, -(2**62)):
@@ -101,7 +102,7 @@ def test_axes_out_of_range_raise(name: str) -> None:
         getattr(xp, name)(xp.ones(()), axis=0)
 
 
-@pytest.mark.parametrize("name", REDUCTIONS)
+@run_each("name", REDUCTIONS)
 def test_tuples_of_axes_are_checked(name: str) -> None:
     x = xp.ones((2, 3))
     for axes in ((0, 2), (-3,), (0, 1, 2)):

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles.arithmetic import FLOAT_BINARY
 from oracles.checks import assert_dtype, assert_elements, complex_error, flat, same
 from oracles.formats import COMPLEX, COMPONENT, FORMATS, rounded
@@ -49,7 +50,7 @@ def assert_close(name: str, values: list[Any], out: Any, exact: list[Any], dtype
         assert off <= BOUND, f"{name}({value}) is {got}, {off:.3g} ULP from {right} ({dtype})"
 
 
-@pytest.mark.parametrize("dtype", COMPLEX)
+@run_each("dtype", COMPLEX)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions(name: str, dtype: str) -> None:
     values = samples(dtype)
@@ -60,7 +61,7 @@ def test_functions(name: str, dtype: str) -> None:
     assert_close(name, values, out, [exact_function(name, v) for v in values], dtype)
 
 
-@pytest.mark.parametrize("dtype", COMPLEX)
+@run_each("dtype", COMPLEX)
 @pytest.mark.parametrize("name", ["abs", "log", "sqrt", "asinh", "acosh", "log2", "log10", "log1p"])
 def test_large_and_small_components_neither_overflow_nor_vanish(name: str, dtype: str) -> None:
     form = FORMATS[COMPONENT[dtype]]
@@ -105,7 +106,7 @@ EXACT: dict[str, Callable[[Pair, Pair], tuple[Exact, Exact]]] = {
 }
 
 
-@pytest.mark.parametrize("dtype", COMPLEX)
+@run_each("dtype", COMPLEX)
 @pytest.mark.parametrize("name", EXACT)
 def test_products_quotients_and_powers(name: str, dtype: str) -> None:
     a, b = pairs(dtype)

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
-import pytest
+from helpers.cases import run_each
 from oracles.checks import assert_elements, flat
 from oracles.formats import ALL, COMPLEX, COMPONENT, REAL_FLOATS, limits, rounded
 from oracles.samples import samples
@@ -47,7 +47,7 @@ def fractions(dtype: str) -> list[Any]:
     return [*samples(dtype), *more]
 
 
-@pytest.mark.parametrize("source", ALL)
+@run_each("source", ALL)
 def test_elements_of_every_dtype(source: str) -> None:
     values = fractions(source)
     for dtype in ALL:
@@ -61,7 +61,7 @@ def test_elements_of_every_dtype(source: str) -> None:
             assert_elements(flat(y), [wanted for _, wanted in kept], [each for each, _ in kept])
 
 
-@pytest.mark.parametrize("source", ["bool", "int8", "uint64", "float16", "float64", "complex64"])
+@run_each("source", ["bool", "int8", "uint64", "float16", "float64", "complex64"])
 def test_layouts(source: str) -> None:
     x = xp.astype(xp.reshape(xp.arange(36) % 5, (6, 6)), source)
     for y in (x.T, x[::-1, ::2], x[1:5, 1:5], xp.broadcast_to(x[0], (3, 6)), x[:, 0]):

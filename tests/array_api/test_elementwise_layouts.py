@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles.formats import ALL
 from oracles.functions import BINARY, UNARY
 from oracles.layouts import WIDTH, gapless, layouts, misaligned, text
@@ -22,7 +23,7 @@ def assert_fresh(out: Array) -> None:
     assert out.is_contiguous() and not out.readonly
 
 
-@pytest.mark.parametrize("name", UNARY)
+@run_each("name", UNARY)
 def test_unary_functions_read_every_layout(name: str) -> None:
     work = function(name)
     for dtype in UNARY[name].dtypes:
@@ -34,7 +35,7 @@ def test_unary_functions_read_every_layout(name: str) -> None:
             assert text(x) == before
 
 
-@pytest.mark.parametrize("name", BINARY)
+@run_each("name", BINARY)
 def test_binary_functions_read_every_layout(name: str) -> None:
     work = function(name)
     for dtype in BINARY[name].dtypes:
@@ -47,7 +48,7 @@ def test_binary_functions_read_every_layout(name: str) -> None:
             assert text(work(x, y)) == expected, (dtype, layout, "both")
 
 
-@pytest.mark.parametrize("name", BINARY)
+@run_each("name", BINARY)
 def test_binary_functions_broadcast(name: str) -> None:
     work = function(name)
     for dtype in BINARY[name].dtypes:
@@ -85,14 +86,14 @@ def repeated(values: list[Any], count: int) -> list[Any]:
     return (values * (count // len(values) + 1))[:count]
 
 
-@pytest.mark.parametrize("name", UNARY)
+@run_each("name", UNARY)
 def test_unary_functions_of_short_vectors(name: str) -> None:
     for dtype in UNARY[name].dtypes:
         values = repeated(samples(dtype), 44)
         check_lengths(function(name), (refarray.asarray(values, dtype=dtype),), dtype)
 
 
-@pytest.mark.parametrize("name", BINARY)
+@run_each("name", BINARY)
 def test_binary_functions_of_short_vectors(name: str) -> None:
     for dtype in BINARY[name].dtypes:
         a, b = pairs(dtype)
@@ -102,7 +103,7 @@ def test_binary_functions_of_short_vectors(name: str) -> None:
         check_lengths(function(name), whole, dtype)
 
 
-@pytest.mark.parametrize("name", [*UNARY, *BINARY])
+@run_each("name", [*UNARY, *BINARY])
 def test_functions_of_points_and_empty_arrays(name: str) -> None:
     table = UNARY if name in UNARY else BINARY
     count = 1 if name in UNARY else 2
@@ -117,7 +118,7 @@ def test_functions_of_points_and_empty_arrays(name: str) -> None:
             assert point.shape == () and repr(point.tolist()) == repr(right), (dtype, index)
 
 
-@pytest.mark.parametrize("name", [*UNARY, *BINARY])
+@run_each("name", [*UNARY, *BINARY])
 def test_results_are_new_arrays(name: str) -> None:
     """A function that gives its operand back, such as positive, may share its memory."""
     table = UNARY if name in UNARY else BINARY
@@ -130,7 +131,7 @@ def test_results_are_new_arrays(name: str) -> None:
             assert_fresh(out)
 
 
-@pytest.mark.parametrize("dtype", ALL)
+@run_each("dtype", ALL)
 def test_three_layouts_of_clip(dtype: str) -> None:
     if dtype not in BINARY["maximum"].dtypes:
         with pytest.raises(TypeError, match=dtype):

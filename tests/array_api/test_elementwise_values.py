@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles import arithmetic, real_functions
 from oracles.checks import assert_dtype, assert_elements, assert_within, error, flat, same
 from oracles.formats import COMPLEX, INTEGERS, REAL_FLOATS
@@ -36,7 +37,7 @@ def wanted_unary(name: str, dtype: str) -> Callable[[Any], Any] | None:
     return None if work is None else lambda x: work(x, dtype)
 
 
-@pytest.mark.parametrize("name", [*EXACT_UNARY, "bitwise_invert", "logical_not"])
+@run_each("name", [*EXACT_UNARY, "bitwise_invert", "logical_not"])
 def test_unary_functions_with_one_right_answer(name: str) -> None:
     for dtype in UNARY[name].dtypes:
         if dtype in COMPLEX:
@@ -49,7 +50,7 @@ def test_unary_functions_with_one_right_answer(name: str) -> None:
         assert_elements(flat(out), [work(x) for x in values], values)
 
 
-@pytest.mark.parametrize("dtype", REAL_FLOATS)
+@run_each("dtype", REAL_FLOATS)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_of_real_numbers(name: str, dtype: str) -> None:
     values = samples(dtype)
@@ -100,7 +101,7 @@ def check_pairs(name: str, dtype: str, a: list[Any], b: list[Any], out: Any) -> 
             assert abs(got - float(value)) <= room or error(got, value, dtype) <= 2, (x, y, got)
 
 
-@pytest.mark.parametrize("dtype", [name for name in BINARY["equal"].dtypes if name not in COMPLEX])
+@run_each("dtype", [name for name in BINARY["equal"].dtypes if name not in COMPLEX])
 @pytest.mark.parametrize("name", BINARY)
 def test_binary_functions_of_all_pairs(name: str, dtype: str) -> None:
     if dtype not in BINARY[name].dtypes:
@@ -111,7 +112,7 @@ def test_binary_functions_of_all_pairs(name: str, dtype: str) -> None:
     check_pairs(name, dtype, a, b, apply(name, gapless(a, dtype), gapless(b, dtype)))
 
 
-@pytest.mark.parametrize("name", UNARY)
+@run_each("name", UNARY)
 def test_unary_functions_refuse_other_dtypes(name: str) -> None:
     for dtype in UNARY[name].refused:
         with pytest.raises(TypeError, match=dtype) as caught:
@@ -119,7 +120,7 @@ def test_unary_functions_refuse_other_dtypes(name: str) -> None:
         assert name in str(caught.value)
 
 
-@pytest.mark.parametrize("name", BINARY)
+@run_each("name", BINARY)
 def test_binary_functions_refuse_other_dtypes(name: str) -> None:
     for dtype in BINARY[name].refused:
         x = refarray.zeros(3, dtype=dtype)
@@ -131,9 +132,7 @@ def test_binary_functions_refuse_other_dtypes(name: str) -> None:
 CLIP_CASES: list[tuple[Any, Any]] = [(None, None), (2, None), (None, 3), (2, 7), (-0.0, 2.5)]
 
 
-@pytest.mark.parametrize(
-    "dtype", [name for name in UNARY["positive"].dtypes if name not in COMPLEX]
-)
+@run_each("dtype", [name for name in UNARY["positive"].dtypes if name not in COMPLEX])
 def test_clip(dtype: str) -> None:
     values = samples(dtype)
     x = gapless(values, dtype)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles.checks import flat
 from oracles.formats import ALL, INTEGERS, REAL, REAL_FLOATS, limits, wrapped
 from oracles.layouts import misaligned, text
@@ -57,7 +58,7 @@ def takes(name: str, dtype: str) -> bool:
     return name not in ("mean", "var", "std") or dtype not in INTEGERS
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@run_each("dtype", DTYPES)
 def test_bits_do_not_depend_on_layout_or_threads(dtype: str) -> None:
     shape = (211, 307)
     x = xp.asarray(numbers(dtype, 211 * 307), dtype=dtype).reshape(shape)
@@ -161,7 +162,7 @@ def test_scans_do_not_depend_on_layout_or_threads(dtype: str, threads: int) -> N
             assert repr((whole[index] if axis == 1 else whole[:, index]).tolist()) == repr(line)
 
 
-@pytest.mark.parametrize("name", ["sum", "prod", "mean", "var", "std", "min", "max"])
+@run_each("name", ["sum", "prod", "mean", "var", "std", "min", "max"])
 def test_nan_propagates_from_every_place(name: str) -> None:
     for dtype in REAL_FLOATS:
         for count in (1, 2, 7, 16, 33, 70):
@@ -189,7 +190,7 @@ def test_position_of_nan_is_that_of_the_extreme(name: str) -> None:
                 assert getattr(xp, name)(x).item() == place, (dtype, count)
 
 
-@pytest.mark.parametrize("dtype", ALL)
+@run_each("dtype", ALL)
 def test_nan_infinity_and_zeros_count_as_the_standard_says(dtype: str) -> None:
     values = samples(dtype)
     x = xp.asarray(values, dtype=dtype)

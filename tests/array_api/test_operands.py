@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles.checks import flat
 from oracles.formats import ALL
 from oracles.functions import BINARY, UNARY
@@ -20,7 +21,7 @@ KEEPING = (
 )
 
 
-@pytest.mark.parametrize("name", [*UNARY, *BINARY, *KEEPING])
+@run_each("name", [*UNARY, *BINARY, *KEEPING])
 def test_operands_stay_unchanged(name: str) -> None:
     function: Any = {**UNARY, **BINARY}.get(name)
     for dtype in function.dtypes if function else ALL:

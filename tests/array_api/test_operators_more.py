@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles.formats import ALL, COMPLEX, INTEGERS, REAL_FLOATS
 from oracles.functions import BINARY, COMPARING, OPERATORS, UNARY, UNARY_OPERATORS
 from oracles.layouts import gapless, layouts, misaligned, text
@@ -22,7 +23,7 @@ def in_place(name: str) -> Any:
     return getattr(operator, f"i{name.rstrip('_')}")
 
 
-@pytest.mark.parametrize("name", OPERATORS)
+@run_each("name", OPERATORS)
 def test_operators_call_their_functions(name: str) -> None:
     work, function = getattr(operator, name), getattr(refarray, OPERATORS[name])
     for dtype in BINARY[OPERATORS[name]].dtypes:
@@ -48,7 +49,7 @@ def test_unary_operators_call_their_functions(name: str) -> None:
             getattr(operator, name)(x)
 
 
-@pytest.mark.parametrize("name", COMPARING)
+@run_each("name", COMPARING)
 def test_comparison_operators_call_their_functions(name: str) -> None:
     function = COMPARING[name]
     for dtype in ALL:
@@ -63,7 +64,7 @@ def test_comparison_operators_call_their_functions(name: str) -> None:
             getattr(operator, name)(x, y)
 
 
-@pytest.mark.parametrize("name", OPERATORS)
+@run_each("name", OPERATORS)
 def test_in_place_operators_write_into_every_layout(name: str) -> None:
     for dtype in BINARY[OPERATORS[name]].dtypes:
         a, b = (each[:40] for each in pairs(dtype))
@@ -77,7 +78,7 @@ def test_in_place_operators_write_into_every_layout(name: str) -> None:
             assert target is x and text(x) == expected, (dtype, layout)
 
 
-@pytest.mark.parametrize("name", OPERATORS)
+@run_each("name", OPERATORS)
 def test_in_place_operators_leave_gaps_alone(name: str) -> None:
     function = OPERATORS[name]
     for dtype in BINARY[function].dtypes:
@@ -121,7 +122,7 @@ def overlapping(dtype: str) -> list[tuple[str, Callable[[Array], tuple[Array, Ar
     ]
 
 
-@pytest.mark.parametrize("name", OPERATORS)
+@run_each("name", OPERATORS)
 def test_in_place_operators_read_overlapping_operands_first(name: str) -> None:
     """The result is that of an operand that was copied before."""
     for dtype in BINARY[OPERATORS[name]].dtypes:
@@ -136,7 +137,7 @@ def test_in_place_operators_read_overlapping_operands_first(name: str) -> None:
                 assert text(x) == expected, (dtype, label, count)
 
 
-@pytest.mark.parametrize("name", OPERATORS)
+@run_each("name", OPERATORS)
 def test_in_place_operators_keep_dtype_and_shape(name: str) -> None:
     accepted = BINARY[OPERATORS[name]].dtypes
     for (left, right), result in PROMOTION.items():
@@ -155,7 +156,7 @@ def test_in_place_operators_keep_dtype_and_shape(name: str) -> None:
         assert text(x) == text(refarray.ones((2, 3), dtype=left))
 
 
-@pytest.mark.parametrize("name", OPERATORS)
+@run_each("name", OPERATORS)
 def test_in_place_operators_refuse_broadcasting_of_the_left_operand(name: str) -> None:
     for dtype in BINARY[OPERATORS[name]].dtypes[:3]:
         for left, right in (((3,), (2, 3)), ((1, 3), (2, 3)), ((), (1,)), ((1,), (4,))):
@@ -165,7 +166,7 @@ def test_in_place_operators_refuse_broadcasting_of_the_left_operand(name: str) -
             assert str(left) in str(caught.value) and x.shape == left
 
 
-@pytest.mark.parametrize("name", OPERATORS)
+@run_each("name", OPERATORS)
 def test_in_place_operators_refuse_read_only_arrays(name: str) -> None:
     dtype = BINARY[OPERATORS[name]].dtypes[-1]
     x = refarray.ones(3, dtype=dtype)
@@ -176,7 +177,7 @@ def test_in_place_operators_refuse_read_only_arrays(name: str) -> None:
     assert text(x) == text(refarray.ones(3, dtype=dtype))
 
 
-@pytest.mark.parametrize("name", OPERATORS)
+@run_each("name", OPERATORS)
 def test_in_place_operators_with_python_scalars(name: str) -> None:
     for dtype in BINARY[OPERATORS[name]].dtypes:
         for scalar in (True, 2, 1.5, 1 + 2j):
@@ -192,7 +193,7 @@ def test_in_place_operators_with_python_scalars(name: str) -> None:
             assert target is x and text(x) == expected
 
 
-@pytest.mark.parametrize("name", [*OPERATORS, *COMPARING])
+@run_each("name", [*OPERATORS, *COMPARING])
 def test_operators_refuse_other_objects(name: str) -> None:
     work = getattr(operator, name)
     for dtype in ("bool", "int32", "float64"):
@@ -210,7 +211,7 @@ def test_operators_refuse_other_objects(name: str) -> None:
                     in_place(name)(x, other)
 
 
-@pytest.mark.parametrize("name", [*OPERATORS, *COMPARING])
+@run_each("name", [*OPERATORS, *COMPARING])
 def test_operators_refuse_shapes_that_do_not_broadcast(name: str) -> None:
     function = OPERATORS.get(name) or COMPARING[name]
     dtype = BINARY[function].dtypes[0]
@@ -261,7 +262,7 @@ def test_truth_and_conversion_of_results() -> None:
     assert float(x[0] + x[1]) == 3.0 and math.isnan(float(x[0] * math.nan))
 
 
-@pytest.mark.parametrize("dtype", [*INTEGERS, *REAL_FLOATS, *COMPLEX])
+@run_each("dtype", [*INTEGERS, *REAL_FLOATS, *COMPLEX])
 def test_pow_takes_no_third_argument(dtype: str) -> None:
     x: Any = refarray.ones(3, dtype=dtype)
     assert text(pow(x, 2)) == text(x**2)

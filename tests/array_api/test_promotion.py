@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles.formats import ALL, COMPLEX, INTEGERS, KINDS, REAL_FLOATS, STANDARD, limits
 from oracles.functions import BINARY, COMPARING, OPERATORS
 from oracles.promotion import PROMOTION, UNDEFINED, scalar_result
@@ -23,7 +24,7 @@ def of(dtype: str) -> Any:
     return getattr(refarray, dtype)
 
 
-@pytest.mark.parametrize("left", ALL)
+@run_each("left", ALL)
 def test_result_type_follows_the_tables(left: str) -> None:
     for right in ALL:
         x, y = xp.ones((2, 3), dtype=left), xp.ones((), dtype=right)
@@ -75,7 +76,7 @@ def test_result_type_takes_python_scalars() -> None:
             xp.result_type(*bad)
 
 
-@pytest.mark.parametrize("name", BINARY)
+@run_each("name", BINARY)
 def test_functions_promote_their_operands(name: str) -> None:
     accepted = BINARY[name].dtypes
     for (left, right), result in PROMOTION.items():
@@ -88,7 +89,7 @@ def test_functions_promote_their_operands(name: str) -> None:
         assert out.tolist() == same.tolist(), (left, right)
 
 
-@pytest.mark.parametrize("name", BINARY)
+@run_each("name", BINARY)
 def test_functions_refuse_what_has_no_common_dtype(name: str) -> None:
     for left, right in UNDEFINED:
         x, y = xp.ones(3, dtype=left), xp.ones(3, dtype=right)
@@ -121,7 +122,7 @@ def takes(name: str, dtype: str) -> bool:
     return dtype in BINARY[name].dtypes
 
 
-@pytest.mark.parametrize("kind", SCALARS)
+@run_each("kind", SCALARS)
 @pytest.mark.parametrize("name", [*OPERATORS, *COMPARING])
 def test_operators_with_python_scalars(name: str, kind: type) -> None:
     function = OPERATORS.get(name) or COMPARING[name]
@@ -142,7 +143,7 @@ def test_operators_with_python_scalars(name: str, kind: type) -> None:
             assert mine.tolist() == same.tolist()
 
 
-@pytest.mark.parametrize("name", BINARY)
+@run_each("name", BINARY)
 def test_functions_with_python_scalars(name: str) -> None:
     """Standard since 2024.12: one of the operands may be a Python scalar."""
     work = getattr(refarray, name)
@@ -163,7 +164,7 @@ def test_functions_with_python_scalars(name: str) -> None:
         work(1, 1)
 
 
-@pytest.mark.parametrize("dtype", INTEGERS)
+@run_each("dtype", INTEGERS)
 def test_integers_out_of_range_raise(dtype: str) -> None:
     low, high = limits(dtype)
     x = xp.ones(3, dtype=dtype)
@@ -210,7 +211,7 @@ IS_KIND = {
 }
 
 
-@pytest.mark.parametrize("kind", IS_KIND)
+@run_each("kind", IS_KIND)
 def test_isdtype(kind: str) -> None:
     for dtype in ALL:
         expected = dtype in IS_KIND[kind]

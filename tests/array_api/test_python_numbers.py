@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-import pytest
+from helpers.cases import run_each
 from oracles.checks import flat
 from oracles.formats import INTEGERS, KINDS, REAL_FLOATS, limits
 from oracles.functions import BINARY, COMPARING, OPERATORS
@@ -34,7 +34,7 @@ def named(name: str) -> list[Any]:
     return [getattr(xp, name), *(getattr(operator, method) for method in methods)]
 
 
-@pytest.mark.parametrize("name", BINARY)
+@run_each("name", BINARY)
 def test_numbers_count_as_arrays(name: str) -> None:
     for dtype in BINARY[name].dtypes:
         x = xp.asarray(samples(dtype), dtype=dtype)
@@ -49,7 +49,7 @@ def test_numbers_count_as_arrays(name: str) -> None:
                     assert repr(got.tolist()) == repr(wanted.tolist()), (dtype, number)
 
 
-@pytest.mark.parametrize("method", OPERATORS)
+@run_each("method", OPERATORS)
 def test_numbers_in_place_count_as_arrays(method: str) -> None:
     name = OPERATORS[method]
     in_place = getattr(operator, f"i{method.strip('_')}")
@@ -72,7 +72,7 @@ def test_where_takes_numbers() -> None:
             assert xp.where(condition, x, number).dtype == x.dtype
 
 
-@pytest.mark.parametrize("method", COMPARING)
+@run_each("method", COMPARING)
 def test_comparisons_of_different_integers_are_exact(method: str) -> None:
     compare = getattr(operator, method)
     for left in INTEGERS:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles import arithmetic, real_functions
 from oracles.checks import NARROW, assert_elements, assert_within, error
 from oracles.formats import FORMATS, INTEGERS, REAL_FLOATS, limits, rounded
@@ -41,7 +42,7 @@ def random_integers(dtype: str, count: int, seed: str) -> list[int]:
     return [max(low, min(high, source.choice((1, -1)) * source.getrandbits(each))) for each in bits]
 
 
-@pytest.mark.parametrize("dtype", REAL_FLOATS)
+@run_each("dtype", REAL_FLOATS)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_of_random_numbers(name: str, dtype: str) -> None:
     values = random_floats(dtype, COUNT, name)
@@ -55,7 +56,7 @@ def test_functions_of_random_numbers(name: str, dtype: str) -> None:
     )
 
 
-@pytest.mark.parametrize("dtype", REAL_FLOATS)
+@run_each("dtype", REAL_FLOATS)
 @pytest.mark.parametrize("name", ["pow", "atan2", "hypot"])
 def test_functions_of_random_pairs(name: str, dtype: str) -> None:
     a, b = (random_floats(dtype, 2 * COUNT, f"{name}{side}") for side in "ab")
@@ -71,7 +72,7 @@ def test_functions_of_random_pairs(name: str, dtype: str) -> None:
     assert_within(out.tolist(), exact, dtype, name, a, b)
 
 
-@pytest.mark.parametrize("dtype", REAL_FLOATS)
+@run_each("dtype", REAL_FLOATS)
 @pytest.mark.parametrize(
     "name", ["add", "subtract", "multiply", "divide", "floor_divide", "remainder", "nextafter"]
 )
@@ -88,7 +89,7 @@ def test_arithmetic_of_random_pairs(name: str, dtype: str) -> None:
     assert_elements(out.tolist(), wanted, a, b)
 
 
-@pytest.mark.parametrize("dtype", INTEGERS)
+@run_each("dtype", INTEGERS)
 @pytest.mark.parametrize("name", arithmetic.INTEGER_BINARY)
 def test_arithmetic_of_random_integers(name: str, dtype: str) -> None:
     a, b = (random_integers(dtype, 800, f"{name}{side}") for side in "ab")
@@ -108,8 +109,8 @@ def test_arithmetic_of_random_integers(name: str, dtype: str) -> None:
     assert_elements(getattr(xp, name)(a[3], right).tolist(), mirrored, b)
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "float32", "float64", "complex64"])
+@run_each("threads", [1, 3])
+@run_each("dtype", ["bool", "int8", "int64", "float32", "float64", "complex64"])
 def test_long_arrays_are_like_short_ones(dtype: str, threads: int) -> None:
     """Above 64 KiB the lock is released, above another limit threads share the work."""
     before = refarray.get_copy_threads()
@@ -148,7 +149,7 @@ def assert_rows(out: Any, expected: Any, times: int) -> None:
         assert repr(out[row].tolist()) == repr(expected.tolist())
 
 
-@pytest.mark.parametrize("dtype", REAL_FLOATS)
+@run_each("dtype", REAL_FLOATS)
 @pytest.mark.parametrize("name", ["exp", "sin", "log", "tanh", "sqrt"])
 def test_functions_of_long_arrays(name: str, dtype: str) -> None:
     values = samples(dtype)
@@ -163,7 +164,7 @@ def every_16_bit(dtype: str) -> Any:
     return xp.asarray(list(range(65536)), dtype="uint16").view(getattr(xp, dtype))
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@run_each("dtype", ["float16", "bfloat16"])
 @pytest.mark.parametrize("name", arithmetic.FLOAT_UNARY)
 def test_exact_functions_of_every_16_bit_number(name: str, dtype: str) -> None:
     x = every_16_bit(dtype)

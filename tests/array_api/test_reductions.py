@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles.checks import assert_dtype, flat
 from oracles.formats import ALL, COMPLEX, FORMATS, INTEGERS, REAL_FLOATS, limits, rounded, wrapped
 from oracles.layouts import gapless, layouts, text
@@ -155,7 +156,7 @@ def allows_integers(function: Any, x: Any) -> bool:
     return True
 
 
-@pytest.mark.parametrize("dtype", ALL)
+@run_each("dtype", ALL)
 @pytest.mark.parametrize("name", ORACLES)
 def test_reductions_over_all_axes(name: str, dtype: str) -> None:
     x = xp.asarray(filling(dtype, math.prod(SHAPE)), dtype=dtype).reshape(SHAPE)
@@ -197,7 +198,7 @@ def test_first_of_equal_extremes(name: str) -> None:
             assert getattr(xp, name)(near).item() == integers(dtype).index(choose(integers(dtype)))
 
 
-@pytest.mark.parametrize("name", ACCEPTED)
+@run_each("name", ACCEPTED)
 def test_reductions_read_every_layout(name: str) -> None:
     function = getattr(xp, name)
     for dtype in ACCEPTED[name]:
@@ -212,7 +213,7 @@ def test_reductions_read_every_layout(name: str) -> None:
                 assert text(function(x, axis=axis)) == expected, (dtype, layout, axis)
 
 
-@pytest.mark.parametrize("name", ACCEPTED)
+@run_each("name", ACCEPTED)
 def test_reductions_of_empty_arrays(name: str) -> None:
     function = getattr(xp, name)
     identities = {"sum": 0, "prod": 1, "any": False, "all": True, "count_nonzero": 0}
@@ -238,7 +239,7 @@ def test_reductions_of_empty_arrays(name: str) -> None:
                     assert all(math.isnan(part) for part in parts)
 
 
-@pytest.mark.parametrize("name", ACCEPTED)
+@run_each("name", ACCEPTED)
 def test_reductions_of_points(name: str) -> None:
     for dtype in ACCEPTED[name]:
         x = xp.asarray(filling(dtype, 5)[4], dtype=dtype)
@@ -266,7 +267,7 @@ def test_long_sums_are_accurate(dtype: str) -> None:
         assert abs(mean - wanted / len(numbers)) <= room
 
 
-@pytest.mark.parametrize("dtype", INTEGERS)
+@run_each("dtype", INTEGERS)
 def test_sums_and_products_wrap_in_64_bits(dtype: str) -> None:
     low, high = limits(dtype)
     values = [high, high - 1, low, high, 3, 5, 7]

@@ -6,7 +6,7 @@ import itertools
 import operator
 from typing import Any
 
-import pytest
+from helpers.cases import run_each
 from test_reduction_order import bits, isa, layouts, multiply, rounding, samples
 
 import refarray
@@ -22,8 +22,8 @@ def running(values: list[Any], dtype: str, product: bool) -> list[Any]:
     return list(itertools.accumulate(values, lambda x, y: rounded(x + y)))
 
 
-@pytest.mark.parametrize("product", [False, True])
-@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@run_each("product", [False, True])
+@run_each("dtype", ["float32", "float64", "complex64", "complex128"])
 def test_one_element_after_the_other(isa: str, dtype: str, product: bool) -> None:
     function = xp.cumulative_prod if product else xp.cumulative_sum
     for count in (1, 2, 17, 300, 20_000):
@@ -35,8 +35,8 @@ def test_one_element_after_the_other(isa: str, dtype: str, product: bool) -> Non
         assert function(x, include_initial=True).tolist() == [start, *right], (isa, count)
 
 
-@pytest.mark.parametrize("shape", [(3, 70), (70, 3), (40, 300), (1, 9000), (9000, 5)])
-@pytest.mark.parametrize("dtype", ["float32", "complex128", "bfloat16", "int16", "uint64"])
+@run_each("shape", [(3, 70), (70, 3), (40, 300), (1, 9000), (9000, 5)])
+@run_each("dtype", ["float32", "complex128", "bfloat16", "int16", "uint64"])
 def test_layout_does_not_change_the_bits(isa: str, dtype: str, shape: tuple[int, int]) -> None:
     kind = "complex128" if dtype == "complex128" else "float32"
     count = shape[0] * shape[1]

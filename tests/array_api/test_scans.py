@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles.checks import assert_dtype, flat
 from oracles.formats import COMPLEX, INTEGERS, NUMERIC, REAL_FLOATS, wrapped
 from oracles.layouts import gapless, layouts, text
@@ -44,7 +45,7 @@ def running(name: str, dtype: str, initial: bool) -> Callable[[list[Any]], list[
     return work
 
 
-@pytest.mark.parametrize("dtype", NUMERIC)
+@run_each("dtype", NUMERIC)
 @pytest.mark.parametrize("name", SCANS)
 def test_scans_along_every_axis(name: str, dtype: str) -> None:
     x = xp.asarray(filling(dtype, 60), dtype=dtype).reshape((3, 4, 5))
@@ -80,7 +81,7 @@ def test_scans_read_every_layout(name: str) -> None:
                 assert text(getattr(xp, name)(x, axis=axis)) == expected, (dtype, layout)
 
 
-@pytest.mark.parametrize("dtype", INTEGERS)
+@run_each("dtype", INTEGERS)
 def test_scans_wrap(dtype: str) -> None:
     values = integers(dtype)
     x = xp.asarray(values, dtype=dtype)
@@ -127,7 +128,7 @@ def differences(line: list[Any], n: int, dtype: str) -> list[Any]:
     return [wrapped(v, dtype) for v in line] if dtype in INTEGERS else line
 
 
-@pytest.mark.parametrize("dtype", NUMERIC)
+@run_each("dtype", NUMERIC)
 def test_diff(dtype: str) -> None:
     x = xp.asarray(filling(dtype, 60), dtype=dtype).reshape((3, 4, 5))
     model = from_array(x)

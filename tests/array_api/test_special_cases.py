@@ -6,6 +6,7 @@ import operator
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles.cases import COMPLEX_NAMES, Wanted, complex_cases, real_cases
 from oracles.checks import flat
 from oracles.formats import COMPLEX, COMPONENT, REAL_FLOATS
@@ -35,7 +36,7 @@ def wrong(
     ]
 
 
-@pytest.mark.parametrize("dtype", REAL_FLOATS)
+@run_each("dtype", REAL_FLOATS)
 @pytest.mark.parametrize("name", UNARY_CASES)
 def test_real_functions(name: str, dtype: str) -> None:
     operands, wanted = map(list, zip(*real_cases(UNARY_CASES[name], dtype), strict=True))
@@ -64,7 +65,7 @@ def forms(name: str, x: Any, y: Any) -> list[Any]:
     return results
 
 
-@pytest.mark.parametrize("dtype", REAL_FLOATS)
+@run_each("dtype", REAL_FLOATS)
 @pytest.mark.parametrize("name", BINARY_CASES)
 def test_binary_functions(name: str, dtype: str) -> None:
     operands, wanted = map(list, zip(*real_cases(BINARY_CASES[name], dtype), strict=True))
@@ -77,7 +78,7 @@ def test_binary_functions(name: str, dtype: str) -> None:
         assert wrong(name, operands, wanted, flat(out), dtype) == []
 
 
-@pytest.mark.parametrize("dtype", REAL_FLOATS)
+@run_each("dtype", REAL_FLOATS)
 @pytest.mark.parametrize("name", BINARY_CASES)
 def test_binary_functions_with_scalars(name: str, dtype: str) -> None:
     """Points, and a Python scalar on either side."""
@@ -93,7 +94,7 @@ def test_binary_functions_with_scalars(name: str, dtype: str) -> None:
         assert wrong(name, operands, wanted, got, dtype) == []
 
 
-@pytest.mark.parametrize("dtype", COMPLEX)
+@run_each("dtype", COMPLEX)
 @pytest.mark.parametrize("name", COMPLEX_NAMES)
 def test_complex_functions(name: str, dtype: str) -> None:
     cases = list(complex_cases(name, dtype))

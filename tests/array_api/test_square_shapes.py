@@ -6,7 +6,7 @@ import operator
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
+from helpers.cases import run_each
 from oracles.checks import flat
 from oracles.functions import BINARY, COMPARING, OPERATORS
 
@@ -63,7 +63,7 @@ def named(name: str) -> list[Any]:
     return [getattr(xp, name), *(getattr(operator, method) for method in methods)]
 
 
-@pytest.mark.parametrize("name", BINARY)
+@run_each("name", BINARY)
 def test_shapes_are_aligned_at_the_right(name: str) -> None:
     for x, y, shape in operands(dtype_of(name)):
         if xp.broadcast_shapes(x.shape, y.shape) != shape:
@@ -87,7 +87,7 @@ def test_where_aligns_three_shapes_at_the_right() -> None:
             assert flat(xp.where(condition, x, y)) == wanted
 
 
-@pytest.mark.parametrize("method", OPERATORS)
+@run_each("method", OPERATORS)
 def test_operators_in_place_align_at_the_right(method: str) -> None:
     name = OPERATORS[method]
     dtype = dtype_of(name)

@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 
 import refarray
 
@@ -33,7 +34,7 @@ def has(space: Any, name: str) -> bool:
     return hasattr(getattr(space, extension, None) if extension else space, function)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@run_each("version", VERSIONS)
 def test_a_version_has_its_functions_only(version: str) -> None:
     space = namespace(version)
     assert isinstance(space, ModuleType) and space.__array_api_version__ == version
@@ -47,7 +48,7 @@ def test_a_version_has_its_functions_only(version: str) -> None:
     assert all(hasattr(space, name) for name in space.__all__)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@run_each("version", VERSIONS)
 def test_a_version_is_one_object_with_the_same_arrays(version: str) -> None:
     space = namespace(version)
     assert namespace(version) is space
@@ -57,7 +58,7 @@ def test_a_version_is_one_object_with_the_same_arrays(version: str) -> None:
     assert version in repr(space) or space is refarray
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@run_each("version", VERSIONS)
 @pytest.mark.parametrize("name", ["meshgrid", "broadcast_arrays"])
 def test_results_were_lists(version: str, name: str) -> None:
     made = getattr(namespace(version), name)(refarray.zeros(2), refarray.ones(2))
@@ -74,8 +75,8 @@ def test_devices_were_a_list(version: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["sum", "prod", "trace"])
-@pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize(
+@run_each("version", VERSIONS)
+@run_each(
     ("dtype", "widened"),
     [
         ("float32", "float64"),

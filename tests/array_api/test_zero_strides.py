@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-import pytest
+from helpers.cases import run_each
 from oracles.formats import ALL, COMPLEX, INTEGERS, NUMERIC, REAL, REAL_FLOATS
 from oracles.functions import UNARY
 from oracles.layouts import text
@@ -62,14 +62,14 @@ def shared(dtype: str) -> list[Any]:
     return [*wide, xp.flip(wide[0]), xp.broadcast_to(row, (4, 6, 4))[1, ...]]
 
 
-@pytest.mark.parametrize("name", UNARY)
+@run_each("name", UNARY)
 def test_elementwise_functions(name: str) -> None:
     for dtype in UNARY[name].dtypes:
         for x in shared(dtype):
             assert text(getattr(xp, name)(x)) == text(getattr(xp, name)(xp.copy(x))), dtype
 
 
-@pytest.mark.parametrize("name", OTHERS)
+@run_each("name", OTHERS)
 def test_other_functions(name: str) -> None:
     dtypes, calls = OTHERS[name]
     for dtype in dtypes:
@@ -78,7 +78,7 @@ def test_other_functions(name: str) -> None:
                 assert text(work(x)) == text(work(xp.copy(x))), dtype
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("wide", "narrow"),
     [
         *(("int16", "int8"), ("int32", "int8"), ("int64", "int32"), ("int16", "uint8")),
@@ -98,7 +98,7 @@ def test_in_place_operands_may_be_views_of_other_dtypes(wide: str, narrow: str) 
                 assert text(x) == expected, (count, start, name)
 
 
-@pytest.mark.parametrize("dtype", [*INTEGERS, *REAL_FLOATS, *COMPLEX])
+@run_each("dtype", [*INTEGERS, *REAL_FLOATS, *COMPLEX])
 def test_results_of_shared_operands_are_whole_arrays(dtype: str) -> None:
     x = xp.broadcast_to(xp.ones((), dtype=dtype), (3, 4))
     for out in (x + x, -x, xp.where(x == x, x, x), xp.concat([x]), x[INDEX]):

@@ -7,6 +7,7 @@ import threading
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from native.corpus import FLOATS
 from native.producers import Recorder
 
@@ -90,7 +91,7 @@ def test_a_capsule_with_another_name_is_refused(
 
 
 @pytest.mark.req("CONS-05")
-@pytest.mark.parametrize("thing", [None, 0, 1, "dltensor", object(), b"", (), type])
+@run_each("thing", [None, 0, 1, "dltensor", object(), b"", (), type])
 def test_from_capsule_rejects_other_objects(thing: Any) -> None:
     with pytest.raises(TypeError):
         refarray.from_capsule(thing)
@@ -169,10 +170,8 @@ def test_two_threads_consume_one_capsule_once(adv: Any, versioned: bool) -> None
 
 
 @pytest.mark.req("LIFE-06", "LIFE-08", "LIFE-09", "LIFE-11")
-@pytest.mark.parametrize("version", [None, (1, 3)])
-@pytest.mark.parametrize(
-    "fate", ["dropped", "taken", "taken, destructor cleared", "destructor cleared"]
-)
+@run_each("version", [None, (1, 3)])
+@run_each("fate", ["dropped", "taken", "taken, destructor cleared", "destructor cleared"])
 def test_exported_memory_is_released_once_whatever_the_consumer_does(
     adv: Any, version: Any, fate: str
 ) -> None:

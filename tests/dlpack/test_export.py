@@ -8,6 +8,7 @@ import sys
 from typing import Any, NamedTuple
 
 import pytest
+from helpers.cases import run_each
 
 import refarray
 
@@ -62,7 +63,7 @@ def pick(**keywords: Any) -> dict[str, Any]:
     "TENS-18",
     "AAPI-03",
 )
-@pytest.mark.parametrize("kind", KINDS)
+@run_each("kind", KINDS)
 def test_every_combination_of_keywords(adv: Any, kind: str) -> None:
     """max_version x copy x dl_device x stream: name, version, flags, layout, view or copy."""
     x = build_arrays()[kind]
@@ -140,7 +141,7 @@ DTYPES = {
     "DTYPE-15",
     "DTYPE-17",
 )
-@pytest.mark.parametrize("name", DTYPES)
+@run_each("name", DTYPES)
 def test_every_dtype_is_exported(adv: Any, name: str) -> None:
     for lanes in (1, 2):
         dtype = refarray.DType(name if lanes == 1 else f"{name}x{lanes}")
@@ -187,7 +188,7 @@ class Version(NamedTuple):
 
 
 @pytest.mark.req("VERS-10", "PROD-05")
-@pytest.mark.parametrize(
+@run_each(
     "bad",
     [
         (),
@@ -257,7 +258,7 @@ def test_invalid_dl_device_raises() -> None:
 
 
 @pytest.mark.req("PROD-15")
-@pytest.mark.parametrize("bad", [0, 1, 2, "no", "", 1.0, [], object()])
+@run_each("bad", [0, 1, 2, "no", "", 1.0, [], object()])
 def test_copy_must_be_a_bool_or_none(bad: Any) -> None:
     with pytest.raises(TypeError, match="copy"):
         refarray.zeros(3).__dlpack__(copy=bad)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from native import corpus, producers
 from native.corpus import CASES, FLOATS, SUPPORTED, Case
 
@@ -87,7 +88,7 @@ def test_corpus_is_accepted_or_refused_as_specified(
 
 
 @pytest.mark.req("DTYPE-01", "DTYPE-03", "DTYPE-06", "DTYPE-07", "DTYPE-08", "DTYPE-13", "DTYPE-17")
-@pytest.mark.parametrize("code", range(32))
+@run_each("code", range(32))
 def test_every_dtype_code_and_width(adv: Any, code: int) -> None:
     """Row 27: a (code, bits) pair is a supported type, which survives a re-export, or is
     refused."""
@@ -130,7 +131,7 @@ def test_read_only_flag_is_kept_by_views_and_exports(adv: Any) -> None:
 
 
 @pytest.mark.req("FLAG-08", "FLAG-01")
-@pytest.mark.parametrize("flags", [1 << 3, 1 << 63, 2, 2 | 1 << 40, 4 | 1 << 5])
+@run_each("flags", [1 << 3, 1 << 63, 2, 2 | 1 << 40, 4 | 1 << 5])
 def test_other_flags_are_not_re_exported(adv: Any, flags: int) -> None:
     """IS_COPIED describes one export, and unknown bits have an unknown meaning."""
     tensor = adv.make(data=FLOATS, flags=flags)
@@ -193,9 +194,7 @@ def test_pinned_memory_keeps_its_device(adv: Any, device: tuple[int, int], name:
 
 
 @pytest.mark.req("DEV-07", "CONS-07")
-@pytest.mark.parametrize(
-    ("kind", "name"), [(2, "cuda"), (10, "rocm"), (13, "managed"), (8, "etal"), (99, "99")]
-)
+@run_each(("kind", "name"), [(2, "cuda"), (10, "rocm"), (13, "managed"), (8, "etal"), (99, "99")])
 def test_error_names_the_unsupported_device(adv: Any, kind: int, name: str) -> None:
     """Both if __dlpack_device__ announces the device and if only the struct contains it."""
     for announced in ((kind, 0), (1, 0)):

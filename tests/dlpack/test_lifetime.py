@@ -10,6 +10,7 @@ import weakref
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from native.corpus import FLOATS
 from native.producers import Recorder
 
@@ -121,9 +122,7 @@ def test_deleter_that_calls_refarray(adv: Any, forked: Any, name: str) -> None:
 
 
 @pytest.mark.req("LIFE-14", "LIFE-03")
-@pytest.mark.parametrize(
-    "what", ["array", "view", "their capsule", "our capsule", "our legacy capsule", "dtype"]
-)
+@run_each("what", ["array", "view", "their capsule", "our capsule", "our legacy capsule", "dtype"])
 def test_drops_keep_the_pending_exception(adv: Any, what: str) -> None:
     tensor = adv.make(data=FLOATS)
     if what == "their capsule":

@@ -8,6 +8,7 @@ import types
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from native.corpus import FLOATS
 from native.producers import Recorder
 
@@ -85,7 +86,7 @@ def fabricating() -> list[type]:
 
 
 @pytest.mark.req("CONS-02")
-@pytest.mark.parametrize("meta", fabricating(), ids=lambda meta: meta.__name__)
+@run_each("meta", fabricating(), ids=lambda meta: meta.__name__)
 def test_a_metaclass_fabricates_no_method(adv: Any, meta: Any) -> None:
     with pytest.raises(AttributeError, match="__dlpack__"):
         refarray.from_dlpack(meta("Thing", (), {})())
@@ -97,7 +98,7 @@ def test_a_metaclass_fabricates_no_method(adv: Any, meta: Any) -> None:
 
 
 @pytest.mark.req("CONS-02")
-@pytest.mark.parametrize("kind", [type, *fabricating()], ids=lambda kind: kind.__name__)
+@run_each("kind", [type, *fabricating()], ids=lambda kind: kind.__name__)
 def test_the_type_cache_and_the_walk_find_the_same(kind: Any) -> None:
     """Every change of a class or of its bases is seen at once."""
     base = type("Base", (), {})
@@ -251,9 +252,7 @@ class Custom:
 
 
 @pytest.mark.req("PROD-18")
-@pytest.mark.parametrize(
-    "wrap", ["function", "static", "class", "property", "custom", "callable object"]
-)
+@run_each("wrap", ["function", "static", "class", "property", "custom", "callable object"])
 def test_any_descriptor_is_bound_on_the_type(adv: Any, wrap: str) -> None:
     """Functions, static and class methods, properties, other descriptors and callable objects."""
     tensor = adv.make(data=FLOATS)
@@ -366,7 +365,7 @@ def test_numpy_arrays_skip_the_device_query() -> None:
     assert calls == ["device", "dlpack"]
 
 
-@pytest.mark.parametrize("value", [[1, 2], (1.0,), 3, 2.5, b"ab", memoryview(b"ab"), None])
+@run_each("value", [[1, 2], (1.0,), 3, 2.5, b"ab", memoryview(b"ab"), None])
 def test_objects_without_dlpack_are_referred_to_asarray(value: object) -> None:
     with pytest.raises(
         AttributeError, match=r"has no __dlpack__ and __dlpack_device__; use asarray\(\) for"

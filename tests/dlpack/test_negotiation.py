@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from native.corpus import FLOATS
 from native.producers import Recorder, check_independent, knowing
 
@@ -26,7 +27,7 @@ class OwnError(Exception):
 
 
 @pytest.mark.req("CONS-01", "CONS-08", "CONS-09", "VERS-09", "STRM-14", "COPY-04", "COPY-12")
-@pytest.mark.parametrize(
+@run_each(
     ("given", "asked"),
     [
         ({}, {}),
@@ -86,11 +87,9 @@ def test_bad_arguments_raise_before_the_producer_is_called(recorder: Any) -> Non
 
 
 @pytest.mark.req("VERS-09", "CONS-04", "COPY-09")
-@pytest.mark.parametrize("device", ["no", "cpu"])
-@pytest.mark.parametrize("copy", ["no", None, True])
-@pytest.mark.parametrize(
-    "known", ["stream", "", "stream max_version", "max_version", "max_version dl_device"]
-)
+@run_each("device", ["no", "cpu"])
+@run_each("copy", ["no", None, True])
+@run_each("known", ["stream", "", "stream max_version", "max_version", "max_version dl_device"])
 def test_producers_with_old_signatures_are_retried_once(
     recorder: Any, known: str, copy: Any, device: str
 ) -> None:
@@ -115,9 +114,9 @@ def test_producers_with_old_signatures_are_retried_once(
 
 
 @pytest.mark.req("COPY-09", "DEV-04", "DEV-09")
-@pytest.mark.parametrize("copy", [None, True])
+@run_each("copy", [None, True])
 @pytest.mark.parametrize(("kind", "name"), [(3, "cuda_host"), (11, "rocm_host")])
-@pytest.mark.parametrize("known", ["", "stream max_version"])
+@run_each("known", ["", "stream max_version"])
 def test_pinned_memory_of_an_old_producer_is_imported_as_cpu(
     adv: Any, known: str, kind: int, name: str, copy: bool | None
 ) -> None:
@@ -169,8 +168,8 @@ def test_a_genuine_type_error_propagates(recorder: Any) -> None:
 
 
 @pytest.mark.req("CONS-04")
-@pytest.mark.parametrize("take", [refarray.from_dlpack, refarray.asarray, refarray.inspect])
-@pytest.mark.parametrize("error", [TypeError, ValueError])
+@run_each("take", [refarray.from_dlpack, refarray.asarray, refarray.inspect])
+@run_each("error", [TypeError, ValueError])
 def test_a_producer_that_has_begun_is_not_called_again(take: Any, error: type[Exception]) -> None:
     calls: list[dict[str, Any]] = []
 
@@ -193,8 +192,8 @@ def test_a_producer_that_has_begun_is_not_called_again(take: Any, error: type[Ex
 
 
 @pytest.mark.req("CONS-04")
-@pytest.mark.parametrize("take", [refarray.from_dlpack, refarray.asarray, refarray.inspect])
-@pytest.mark.parametrize("bottom", [TypeError, ValueError, RecursionError])
+@run_each("take", [refarray.from_dlpack, refarray.asarray, refarray.inspect])
+@run_each("bottom", [TypeError, ValueError, RecursionError])
 def test_a_producer_that_calls_its_consumer_is_called_once_a_level(
     take: Any, bottom: type[Exception]
 ) -> None:
@@ -343,8 +342,8 @@ def test_every_wording_of_an_unknown_keyword_error_is_retried(recorder: Any, mes
 
 
 @pytest.mark.req("CONS-03", "DEV-08", "TENS-17")
-@pytest.mark.parametrize("where", ["device", "dlpack", "retry"])
-@pytest.mark.parametrize(
+@run_each("where", ["device", "dlpack", "retry"])
+@run_each(
     "kind",
     [
         BufferError,
@@ -382,7 +381,7 @@ def test_exceptions_of_the_producer_propagate(
 
 
 @pytest.mark.req("DEV-01", "CONS-07")
-@pytest.mark.parametrize(
+@run_each(
     "bad",
     [
         None,

@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 
 import refarray
 
@@ -24,9 +25,9 @@ def filled(dtype: str, shape: tuple[int, ...]) -> refarray.Array:
 
 
 @pytest.mark.req("DTYPE-10", "DTYPE-09", "FLAG-03")
-@pytest.mark.parametrize("copy", [None, True])
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("dtype", VALUES)
+@run_each("copy", [None, True])
+@run_each("shape", SHAPES)
+@run_each("dtype", VALUES)
 def test_contiguous_packed_arrays_round_trip(
     adv: Any, dtype: str, shape: Any, copy: bool | None
 ) -> None:
@@ -57,7 +58,7 @@ VIEWS_INSIDE_A_BYTE: dict[str, Any] = {
 
 
 @pytest.mark.req("DTYPE-09", "PROD-04", "PROD-11")
-@pytest.mark.parametrize("view", VIEWS_INSIDE_A_BYTE)
+@run_each("view", VIEWS_INSIDE_A_BYTE)
 def test_views_inside_a_byte_are_only_exported_as_copies(adv: Any, view: str) -> None:
     """A row of three takes 12 bits, so a view of it may start inside a byte."""
     x = VIEWS_INSIDE_A_BYTE[view](filled("float4_e2m1fn", (3, 3)))

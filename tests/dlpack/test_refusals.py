@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from helpers.leaks import blocks_left, heap_growth
 from native.corpus import FLOATS
 from native.producers import Recorder, table_only
@@ -67,7 +68,7 @@ def test_copying_the_wide_array_needs_memory() -> None:
 
 @pytest.mark.req("PROD-15", "STRM-14", "VERS-10", "PROD-06", "PROD-07")
 @pytest.mark.parametrize("name", EXPORTS)
-@pytest.mark.parametrize("entry", ["__dlpack__", "to_capsule"])
+@run_each("entry", ["__dlpack__", "to_capsule"])
 def test_export_is_refused_before_anything_is_allocated(name: str, entry: str) -> None:
     make, keywords, error = EXPORTS[name]
     x = make()
@@ -129,7 +130,7 @@ IMPORTS: dict[str, tuple[dict[str, Any], dict[str, Any], type[Exception], bool]]
 
 
 @pytest.mark.req("LIFE-10", "CONS-11")
-@pytest.mark.parametrize("name", IMPORTS)
+@run_each("name", IMPORTS)
 def test_import_is_refused_with_one_deleter_call(adv: Any, name: str) -> None:
     """Before the tensor is taken the capsule keeps it; afterwards its deleter runs at once."""
     fields, keywords, error, taken = IMPORTS[name]
@@ -149,7 +150,7 @@ def test_import_is_refused_with_one_deleter_call(adv: Any, name: str) -> None:
 
 
 @pytest.mark.req("CAPI-11")
-@pytest.mark.parametrize("name", [name for name, row in IMPORTS.items() if row[3] and not row[1]])
+@run_each("name", [name for name, row in IMPORTS.items() if row[3] and not row[1]])
 def test_import_by_table_is_refused_with_one_deleter_call(adv: Any, name: str) -> None:
     fields = {**IMPORTS[name][0]}
     fields.pop("dunder_device", None)

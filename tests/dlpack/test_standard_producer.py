@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from helpers.leaks import blocks_left
 
 import refarray
@@ -78,7 +79,7 @@ def host_arrays() -> dict[str, refarray.Array]:
 
 
 @pytest.mark.req("DEV-01", "DEV-02", "DEV-05", "DEV-03")
-@pytest.mark.parametrize("kind", host_arrays())
+@run_each("kind", host_arrays())
 def test_host_memory_is_announced_as_cpu(adv: Any, kind: str) -> None:
     x = host_arrays()[kind]
     announced = x.__dlpack_device__()
@@ -90,8 +91,8 @@ def test_host_memory_is_announced_as_cpu(adv: Any, kind: str) -> None:
 
 
 @pytest.mark.req("DEV-02", "DEV-09", "DEV-12")
-@pytest.mark.parametrize("device_id", [-1, 0, 7])
-@pytest.mark.parametrize("kind", [1, 3, 11])
+@run_each("device_id", [-1, 0, 7])
+@run_each("kind", [1, 3, 11])
 def test_host_memory_has_device_id_0(adv: Any, kind: int, device_id: int) -> None:
     """Also for device type 11, which the array API's list lacks (A-27, A-28)."""
     x = refarray.from_dlpack(adv.make(data=bytes(16), device=(kind, device_id)))
@@ -129,7 +130,7 @@ REFUSED: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.req("PROD-04", "LIFE-21")
-@pytest.mark.parametrize("case", REFUSED)
+@run_each("case", REFUSED)
 def test_refused_export_does_not_leak(case: str) -> None:
     def work() -> None:
         with pytest.raises(BufferError):
@@ -167,7 +168,7 @@ def test_names_and_signatures_of_the_array_api() -> None:
 
 
 @pytest.mark.req("AAPI-03", "DTYPE-15")
-@pytest.mark.parametrize("dtype", STANDARD_DTYPES)
+@run_each("dtype", STANDARD_DTYPES)
 def test_every_export_the_array_api_suite_makes(adv: Any, dtype: str) -> None:
     shapes = [(), *((side,) for side in range(3)), *itertools.product(range(3), repeat=2)]
     for shape, copy, version, device in itertools.product(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from native.corpus import FLOATS
 from native.producers import Recorder, check_independent
 
@@ -101,8 +102,8 @@ def test_gpu_producer_may_deliver_cpu_memory(adv: Any) -> None:
 
 
 @pytest.mark.req("VERS-08")
-@pytest.mark.parametrize("asked", [{}, {"max_version": (1, 0)}, {"max_version": (0, 8)}])
-@pytest.mark.parametrize("versioned", [True, False])
+@run_each("asked", [{}, {"max_version": (1, 0)}, {"max_version": (0, 8)}])
+@run_each("versioned", [True, False])
 def test_answers_of_any_version_are_accepted(
     recorder: Any, asked: dict[str, Any], versioned: bool
 ) -> None:
@@ -111,7 +112,7 @@ def test_answers_of_any_version_are_accepted(
 
 
 @pytest.mark.req("CONS-05")
-@pytest.mark.parametrize("answer", [None, 0, 12345, "dltensor", object(), b""])
+@run_each("answer", [None, 0, 12345, "dltensor", object(), b""])
 def test_answer_that_is_not_a_capsule_raises(recorder: Any, answer: Any) -> None:
     """Row 33: the TypeError names the producer's type; __dlpack__ is not called again."""
     producer = recorder()

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cases import run_each
 from helpers.leaks import blocks_left
 from hostile.interfaces import ADDRESS, MALFORMED, NUMBERS, Interface, at
 from hypothesis import given, settings
@@ -44,7 +45,7 @@ class Memory(bytearray):
 # --- export
 
 
-@pytest.mark.parametrize(("dtype", "typestr"), TYPESTRS.items())
+@run_each(("dtype", "typestr"), TYPESTRS.items())
 def test_numpy_reads_the_interface(dtype: str, typestr: str) -> None:
     x = refarray.asarray([[1, 0, 1], [0, 1, 1]]).astype(dtype)
     interface = x.__array_interface__
@@ -80,7 +81,7 @@ def test_interface_has_the_read_only_flag() -> None:
     assert refarray.from_buffer(b"12").__array_interface__["data"][1] is True
 
 
-@pytest.mark.parametrize("dtype", DTYPES_WITHOUT_TYPESTR)
+@run_each("dtype", DTYPES_WITHOUT_TYPESTR)
 def test_dtypes_without_a_typestr_have_no_interface(dtype: str) -> None:
     x = refarray.ones(4, dtype=dtype)
     assert not hasattr(x, "__array_interface__")
@@ -97,7 +98,7 @@ def test_interface_of_an_empty_array_has_an_address() -> None:
 # --- import
 
 
-@pytest.mark.parametrize(("dtype", "typestr"), TYPESTRS.items())
+@run_each(("dtype", "typestr"), TYPESTRS.items())
 def test_every_dtype_is_imported(dtype: str, typestr: str) -> None:
     theirs = np.array([[1, 0, 1], [0, 1, 1]]).astype(dtype)
     owner = SimpleNamespace(__array_interface__=theirs.__array_interface__, keep=theirs)
@@ -160,7 +161,7 @@ VALID: list[tuple[dict[str, Any], Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("fields", "values"), VALID)
+@run_each(("fields", "values"), VALID)
 def test_valid_interfaces_are_imported(fields: dict[str, Any], values: Any) -> None:
     for take in (refarray.from_array_interface, refarray.asarray):
         assert take(Interface(**fields)).tolist() == values
@@ -176,7 +177,7 @@ class IntLike:
         return self.value
 
 
-@pytest.mark.parametrize("value", [(), 5, "text", [("version", 3)], SimpleNamespace()])
+@run_each("value", [(), 5, "text", [("version", 3)], SimpleNamespace()])
 def test_interface_that_is_not_a_dict_raises(value: Any) -> None:
     owner = SimpleNamespace(__array_interface__=value)
     for take in (refarray.from_array_interface, refarray.asarray):
@@ -184,9 +185,7 @@ def test_interface_that_is_not_a_dict_raises(value: Any) -> None:
             take(owner)
 
 
-@pytest.mark.parametrize(
-    "obj", [object(), 1, None, b"ab", np.ndarray, SimpleNamespace(__array_interface__=None)]
-)
+@run_each("obj", [object(), 1, None, b"ab", np.ndarray, SimpleNamespace(__array_interface__=None)])
 def test_object_without_an_interface_raises(obj: Any) -> None:
     with pytest.raises(TypeError, match="needs an object with __array_interface__"):
         refarray.from_array_interface(obj)
@@ -248,7 +247,7 @@ def test_owner_of_an_address_lives_until_the_last_view_is_gone() -> None:
     assert alive() is None
 
 
-@pytest.mark.parametrize(
+@run_each(
     "share",
     [
         refarray.from_array_interface,

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cases import run_each
 from native.exporters import PROTOCOLS, VALUES, data, exporting
 
 import refarray
@@ -16,7 +17,7 @@ import refarray
 # --- copy
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@run_each("protocol", PROTOCOLS)
 def test_copy_true_copies_with_every_protocol(adv: Any, protocol: str) -> None:
     x = exporting(adv, protocol)
     y = refarray.asarray(x, copy=True)
@@ -132,7 +133,7 @@ def test_an_old_dunder_array_is_called_without_copy(adv: Any) -> None:
 # --- __array__
 
 
-@pytest.mark.parametrize("result", [None, [1.0], 5, "text", refarray.zeros(1), np.float32(1)])
+@run_each("result", [None, [1.0], 5, "text", refarray.zeros(1), np.float32(1)])
 def test_dunder_array_must_return_an_ndarray(adv: Any, result: Any) -> None:
     x = exporting(adv, "array", array=lambda self: result)
     with pytest.raises(

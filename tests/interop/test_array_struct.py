@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cases import run_each
 
 import refarray
 
@@ -68,7 +69,7 @@ class Exporter:
         self.__array_struct__ = _new(ctypes.addressof(self.struct), name, None)
 
 
-@pytest.mark.parametrize("dtype", ["bool", "uint8", "int16", "float32", "complex128"])
+@run_each("dtype", ["bool", "uint8", "int16", "float32", "complex128"])
 def test_arrays_of_numpy_are_shared(dtype: str) -> None:
     theirs = np.arange(12).reshape(3, 4).astype(dtype)
     for view in (theirs, theirs.T, theirs[::-1, ::2], theirs[0, 0:0], theirs[1, 1, ...]):
@@ -113,7 +114,7 @@ def extents(*values: int) -> Any:
     return (ctypes.c_ssize_t * max(len(values), 1))(*values)
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("fields", "message"),
     [
         ({"two": 3}, "two is 3; it must be 2"),

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from helpers.leaks import blocks_left
 
 import refarray
@@ -95,7 +96,7 @@ FORMATS = {
 }
 
 
-@pytest.mark.parametrize(("dtype", "code"), FORMATS.items())
+@run_each(("dtype", "code"), FORMATS.items())
 def test_the_structs_describe_the_memory_of_the_array(dtype: str, code: bytes) -> None:
     x = refarray.arange(5, dtype=dtype)
     capsules = x.__arrow_c_array__()
@@ -130,7 +131,7 @@ def test_strided_and_unaligned_elements_are_copied() -> None:
     assert data_of(array, 8) == bytes(range(1, 9)) and array.buffers[1] % 4 == 0
 
 
-@pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 1000, 100_003])
+@run_each("count", [0, 1, 7, 8, 9, 1000, 100_003])
 def test_bools_are_copied_into_bits(count: int) -> None:
     values = [i % 3 == 0 for i in range(count)]
     x = refarray.asarray(values, dtype="bool")
@@ -149,7 +150,7 @@ def test_bytes_other_than_0_and_1_are_true() -> None:
     assert data_of(structs(capsules)[1], 1) == b"\6"
 
 
-@pytest.mark.parametrize(
+@run_each(
     "make",
     [
         lambda: refarray.zeros(()),
@@ -280,7 +281,7 @@ def request(code: bytes | None, **fields: Any) -> tuple[Any, Schema]:
     return _capsule(ctypes.addressof(schema), b"arrow_schema", None), schema
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("dtype", "code", "given"),
     [
         ("int32", b"i", b"i"),
@@ -321,7 +322,7 @@ def test_a_requested_type_is_served_if_it_keeps_every_value(
     assert schema.release == 1  # the request stays the caller's
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("dtype", "code", "fits", "does_not"),
     [
         ("int64", b"i", [-(2**31), 2**31 - 1], [-(2**31) - 1, 2**31]),
@@ -366,7 +367,7 @@ def test_a_requested_dictionary_of_numbers_is_another_encoding() -> None:
                 x.__arrow_c_array__(capsule)
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("code", "fields", "message"),
     [
         (b"u", {}, "requested_schema has the format 'u'; an array of int32 has the format 'i'"),

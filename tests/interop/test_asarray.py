@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cases import run_each
 from helpers.leaks import blocks_left
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -80,7 +81,7 @@ def test_nested_sequences_convert_like_numpy(values: Any) -> None:
     assert not ours.readonly
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("obj", "dtype", "values"),
     [
         ([], "float64", []),
@@ -145,7 +146,7 @@ def test_copy_true_always_copies() -> None:
     assert x.tolist() == owner.tolist() == list(memory) == [1, 2]
 
 
-@pytest.mark.parametrize("obj", [1, [1], (1.5,), range(3), Fraction(1, 2), Sequence(1, float)])
+@run_each("obj", [1, [1], (1.5,), range(3), Fraction(1, 2), Sequence(1, float)])
 def test_copy_false_of_objects_without_memory_raises(obj: Any) -> None:
     with pytest.raises(refarray.NoCopyError, match="exports no memory"):
         refarray.asarray(obj, copy=False)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cases import run_each
 from helpers.leaks import blocks_left
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -109,9 +110,9 @@ LAYOUTS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("flags", REQUESTS)
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("readonly", [False, True])
+@run_each("flags", REQUESTS)
+@run_each("layout", LAYOUTS)
+@run_each("readonly", [False, True])
 def test_every_request_is_answered_like_numpy(flags: int, layout: str, readonly: bool) -> None:
     memory = np.arange(12, dtype="int32").reshape(3, 4)
     memory.flags.writeable = not readonly
@@ -142,7 +143,7 @@ def test_every_request_is_answered_like_numpy(flags: int, layout: str, readonly:
     assert seen == expected
 
 
-@pytest.mark.parametrize(("dtype", "code"), FORMATS.items())
+@run_each(("dtype", "code"), FORMATS.items())
 def test_memoryview_has_the_arrays_attributes(dtype: str, code: str) -> None:
     x = refarray.asarray([[True, False, True], [False, True, True]]).astype(dtype)
     view = memoryview(x)
@@ -161,7 +162,7 @@ def test_memoryview_has_the_arrays_attributes(dtype: str, code: str) -> None:
     assert (y.dtype, y.shape, y.strides, y.tolist()) == (dtype, x.shape, x.strides, x.tolist())
 
 
-@pytest.mark.parametrize("dtype", NO_FORMAT)
+@run_each("dtype", NO_FORMAT)
 def test_dtypes_without_a_format_export_bytes_only(dtype: str) -> None:
     x = refarray.ones((4, 6), dtype=dtype)
     with pytest.raises(BufferError, match=f"no format for elements of {dtype}"):
@@ -257,7 +258,7 @@ def test_buffer_of_a_huge_broadcast_array() -> None:
     assert (wide.nbytes, wide[2**56 - 1], wide[5:7].tolist()) == (2**59, 7.0, [7.0, 7.0])
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("dtype", "shape"),
     [
         ("uint8", (2**61 + 1,)),  # 8 * (2**61 + 1) bits would wrap to one byte

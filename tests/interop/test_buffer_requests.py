@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from test_buffer import get_buffer
 
 import refarray
@@ -73,8 +74,8 @@ def answer(exporter: Any, flags: int) -> dict[str, Any] | type[BaseException]:
     return seen
 
 
-@pytest.mark.parametrize("readonly", [False, True])
-@pytest.mark.parametrize("layout", LAYOUTS)
+@run_each("readonly", [False, True])
+@run_each("layout", LAYOUTS)
 def test_every_request_is_answered_like_cpythons_exporter(layout: str, readonly: bool) -> None:
     ours, shape, strides, offset = LAYOUTS[layout]
     theirs = _testbuffer.ndarray(
@@ -105,7 +106,7 @@ def test_requests_include_refused_and_answered_ones() -> None:
 INTEGERS = ["?", "b", "B", "h", "H", "i", "I", "l", "L", "q", "Q"]
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("mode", "code"),
     [*((mode, code) for mode in ("", "@", "=", "<") for code in INTEGERS), ("", "n"), ("@", "N")],
 )
@@ -118,10 +119,8 @@ def test_integer_formats_of_cpythons_exporter(mode: str, code: str) -> None:
     assert x.readonly
 
 
-@pytest.mark.parametrize("count", ["1", "01", "0001"])
-@pytest.mark.parametrize(
-    ("mode", "code"), [("", "i"), ("<", "q"), ("=", "H"), ("@", "n"), (">", "?")]
-)
+@run_each("count", ["1", "01", "0001"])
+@run_each(("mode", "code"), [("", "i"), ("<", "q"), ("=", "H"), ("@", "n"), (">", "?")])
 def test_a_repeat_count_of_1_means_none(mode: str, code: str, count: str) -> None:
     theirs = _testbuffer.ndarray([1, 0, 1], shape=[3], format=mode + count + code)
     assert refarray.from_buffer(theirs).tolist() == [1, 0, 1]
@@ -131,14 +130,14 @@ def test_a_repeat_count_of_1_means_none(mode: str, code: str, count: str) -> Non
     )
 
 
-@pytest.mark.parametrize("code", ["e", "f", "d", "<f", "=d", "@e"])
+@run_each("code", ["e", "f", "d", "<f", "=d", "@e"])
 def test_float_formats_of_cpythons_exporter(code: str) -> None:
     x = refarray.from_buffer(_testbuffer.ndarray([1.5, -2.0], shape=[2], format=code))
     assert x.dtype.kind == "float"
     assert x.tolist() == [1.5, -2.0]
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("items", "code"),
     [
         ([1], ">i"),

@@ -18,12 +18,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cases import run_each
 from helpers.leaks import blocks_left
 
 import refarray
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("obj", "dtype", "values"),
     [
         (array.array("l", [1, -2]), f"int{8 * struct.calcsize('l')}", [1, -2]),
@@ -49,7 +50,7 @@ def test_from_buffer_values_and_dtype(obj: Any, dtype: str, values: Any) -> None
     assert x.tolist() == values
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("nbytes", "dtype", "size"),
     [
         (8, "float64", 1),
@@ -100,7 +101,7 @@ INVALID: list[tuple[Any, Any, type[Exception], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("obj", "dtype", "error", "message"), INVALID)
+@run_each(("obj", "dtype", "error", "message"), INVALID)
 def test_from_buffer_rejects_invalid_objects(
     obj: Any, dtype: Any, error: type[Exception], message: str
 ) -> None:
@@ -153,7 +154,7 @@ RESIZABLE: list[tuple[Callable[[], Any], Resize]] = [
 
 
 @pytest.mark.req("LIFE-18")
-@pytest.mark.parametrize(("make", "resize"), RESIZABLE)
+@run_each(("make", "resize"), RESIZABLE)
 def test_memory_cannot_be_resized_while_it_is_held(make: Callable[[], Any], resize: Resize) -> None:
     owner = make()
     x = refarray.from_buffer(owner.getbuffer() if isinstance(owner, io.BytesIO) else owner)
@@ -168,10 +169,10 @@ def test_memory_cannot_be_resized_while_it_is_held(make: Callable[[], Any], resi
     resize(owner)
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("code", "dtype"), [("F", "complex64"), ("D", "complex128"), ("Zf", "complex64"), ("Ze", "")]
 )
-@pytest.mark.parametrize("mode", ["", "@", "^", "=", "<", ">"])
+@run_each("mode", ["", "@", "^", "=", "<", ">"])
 def test_every_format_of_complex_numbers(adv: Any, mode: str, code: str, dtype: str) -> None:
     """F and D are the formats of struct and ctypes in CPython 3.14."""
     dtype = dtype or "complex32"

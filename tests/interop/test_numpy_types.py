@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cases import run_each
 
 import refarray
 from refarray import Array
@@ -83,7 +84,7 @@ NUMBERS = [
 NAMES = ["bool", "int8", "uint8", "int64", "uint64", "float16", "float32", "bfloat16", "complex64"]
 
 
-@pytest.mark.parametrize("store", STORES)
+@run_each("store", STORES)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_scalar_is_stored_like_the_python_number(store: str, name: str) -> None:
     for scalar, number in NUMBERS:
@@ -112,8 +113,8 @@ RANGES: dict[str, Callable[[str, Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("value", REFUSED)
-@pytest.mark.parametrize("store", {**STORES, **RANGES})
+@run_each("value", REFUSED)
+@run_each("store", {**STORES, **RANGES})
 def test_what_would_be_rounded_is_refused(store: str, value: str) -> None:
     scalar, error, text = REFUSED[value]
     for name in ("float64", "complex128"):
@@ -124,7 +125,7 @@ def test_what_would_be_rounded_is_refused(store: str, value: str) -> None:
         refarray.std(into("float64"), correction=scalar)
 
 
-@pytest.mark.parametrize("value", REFUSED)
+@run_each("value", REFUSED)
 def test_strict_namespaces_refuse_it_too(value: str) -> None:
     xp: Any = refarray.namespace(strict=True)
     scalar, error, text = REFUSED[value]
@@ -133,7 +134,7 @@ def test_strict_namespaces_refuse_it_too(value: str) -> None:
             xp.asarray(argument)
 
 
-@pytest.mark.parametrize("store", STORES)
+@run_each("store", STORES)
 def test_integers_out_of_range_are_not_wrapped(store: str) -> None:
     with pytest.raises(OverflowError, match="300 is out of range for int8, which holds -128 to"):
         STORES[store]("int8", np.int64(300))
@@ -142,13 +143,13 @@ def test_integers_out_of_range_are_not_wrapped(store: str) -> None:
     assert STORES[store]("uint8", np.int64(5)) == [5]
 
 
-@pytest.mark.parametrize("store", STORES)
+@run_each("store", STORES)
 def test_fractions_do_not_become_integers(store: str) -> None:
     with pytest.raises(TypeError, match=r"1\.5 \(float\) cannot become an element of dtype int32"):
         STORES[store]("int32", np.float32(1.5))
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("value", "dtype"),
     [
         (np.bool_(True), "bool"),
@@ -259,8 +260,8 @@ TIME_WAYS: dict[str, Way] = {
 }
 
 
-@pytest.mark.parametrize("way", TIME_WAYS)
-@pytest.mark.parametrize("time", TIMES, ids=repr)
+@run_each("way", TIME_WAYS)
+@run_each("time", TIMES, ids=repr)
 def test_times_are_refused(way: str, time: Any) -> None:
     with pytest.raises(TypeError, match=r"64 is a time, not a number; pass x\.astype\(.int64.\)"):
         TIME_WAYS[way](time)
@@ -402,8 +403,8 @@ MASKED_WAYS: dict[str, Way] = {
 }
 
 
-@pytest.mark.parametrize("way", MASKED_WAYS)
-@pytest.mark.parametrize("kind", MASKED)
+@run_each("way", MASKED_WAYS)
+@run_each("kind", MASKED)
 def test_masked_arrays_are_refused(way: str, kind: str) -> None:
     array = MASKED[kind]()
     before = sys.getrefcount(array)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cases import run_each
 from native.exporters import PROTOCOLS, VALUES, Method, data, exporting, logged, raising, refusing
 
 import refarray
@@ -21,7 +22,7 @@ PAIRS = list(itertools.combinations(PROTOCOLS, 2))
 
 
 @pytest.mark.req("AAPI-05")
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@run_each("protocol", PROTOCOLS)
 def test_each_protocol_alone(adv: Any, protocol: str) -> None:
     x = exporting(adv, protocol)
     assert refarray.asarray(x).tolist() == [VALUES[protocol]] * 2
@@ -34,7 +35,7 @@ def test_each_protocol_alone(adv: Any, protocol: str) -> None:
     )
 
 
-@pytest.mark.parametrize(("first", "second"), PAIRS)
+@run_each(("first", "second"), PAIRS)
 def test_first_of_two_protocols_is_used(adv: Any, first: str, second: str) -> None:
     x = exporting(adv, first, second)
     # Both are DLPack: the methods decide, and the table is not asked.
@@ -43,7 +44,7 @@ def test_first_of_two_protocols_is_used(adv: Any, first: str, second: str) -> No
     assert x.tried == logged(used)
 
 
-@pytest.mark.parametrize(("first", "second"), PAIRS)
+@run_each(("first", "second"), PAIRS)
 def test_second_of_two_protocols_is_tried_after_a_refusal(
     adv: Any, first: str, second: str
 ) -> None:
@@ -121,8 +122,8 @@ ERRORS = [
 
 
 @pytest.mark.req("CONS-03")
-@pytest.mark.parametrize("kind", ERRORS)
-@pytest.mark.parametrize("protocol", ["table", "dlpack", "interface"])
+@run_each("kind", ERRORS)
+@run_each("protocol", ["table", "dlpack", "interface"])
 def test_other_errors_propagate_at_once(adv: Any, protocol: str, kind: type[BaseException]) -> None:
     error = kind("no")
     x = exporting(adv, protocol, "array", **{protocol: raising(error)})

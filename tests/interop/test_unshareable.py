@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cases import run_each
 
 import refarray
 
@@ -158,7 +159,7 @@ def test_the_memory_around_elements_is_checked() -> None:
         refarray.asarray(deep)
 
 
-@pytest.mark.parametrize(
+@run_each(
     "out",
     [
         ("__dlpack__",),

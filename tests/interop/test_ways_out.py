@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from helpers.ways_out import ELEMENTS, MODES, answers, check, check_messages
 
 import refarray
@@ -25,18 +26,18 @@ def virtual(mode: str, **more: bool) -> Any:
     return space.asarray(VALUES, device=GPU)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@run_each("mode", MODES)
 def test_memory_of_the_host(mode: str) -> None:
     check("cpu", mode, lambda space: space.asarray(VALUES))
 
 
-@pytest.mark.parametrize("mode", MODES)
+@run_each("mode", MODES)
 def test_read_only_memory(mode: str) -> None:
     owner = refarray.asarray(VALUES).as_readonly()
     check("read-only", mode, lambda space: space.asarray(owner))
 
 
-@pytest.mark.parametrize("mode", MODES)
+@run_each("mode", MODES)
 def test_memory_of_a_virtual_device(mode: str) -> None:
     check("virtual", mode, lambda _: virtual(mode))
 
@@ -83,7 +84,7 @@ def test_numpy_reads_no_virtual_device(mode: str) -> None:
         np.asarray(x)
 
 
-@pytest.mark.parametrize(
+@run_each(
     "use",
     [
         bytes,
@@ -99,7 +100,7 @@ def test_numpy_reads_no_virtual_device(mode: str) -> None:
         lambda x: refarray.asarray([x, x]),
     ],
 )
-@pytest.mark.parametrize("mode", MODES)
+@run_each("mode", MODES)
 def test_nothing_else_reads_a_virtual_device(use: Callable[[Any], Any], mode: str) -> None:
     x = virtual(mode)
     # ValueError: bytes(x) asks a lazy array for its index first.

@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from helpers.cases import run_each
 from helpers.requirements import (
     CASE,
     Explanations,
@@ -45,7 +46,7 @@ def test_ids_are_numbered_without_gaps() -> None:
     assert all(registry.families().values()) and sizes.keys() == registry.families().keys()
 
 
-@pytest.mark.parametrize("name", registry.requirements())
+@run_each("name", registry.requirements())
 def test_a_requirement_is_well_formed(name: str) -> None:
     each = registry.requirement(name.lower())
     assert each.id == name and each is registry.requirements()[name]
@@ -117,7 +118,7 @@ def test_a_registry_is_parsed() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("old", "new", "words"),
     [
         ("ABI-01]", "ABI-1]", "ABI-1: an id is a family and two digits"),
@@ -198,7 +199,7 @@ def explained(**tables: dict[str, str]) -> Explanations:
     return Explanations(NONE.kinds, **tables)
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("tests", "explanations", "words"),
     [
         ({**BOTH, "ABI-99": ["c.py::test"]}, NONE, "ABI-99: no such requirement, named by c.py"),
@@ -245,7 +246,7 @@ import quotes  # noqa: E402
 VERSION = re.compile(r"#define DLPACK_(?:MAJOR|MINOR)_VERSION (\d+)")
 
 
-@pytest.mark.parametrize("name", registry.requirements())
+@run_each("name", registry.requirements())
 def test_a_requirement_quotes_its_sentences(name: str) -> None:
     load()
     asked = registry.requirement(name)
@@ -281,7 +282,7 @@ def test_quotes_of_the_header_stand_in_the_header() -> None:
         assert not [name for name, quote in of_header if not quotes.stands_in(quote.text, text)]
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("text", "right"),
     [
         ("the consumer must call the deleter", True),

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 
 import refarray
 from refarray import _native
@@ -127,7 +128,7 @@ COMPUTATIONS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", COPIES)
+@run_each("name", COPIES)
 def test_copies_count_with_their_bytes(name: str) -> None:
     call, nbytes, allocations = COPIES[name]
     x = six()
@@ -140,7 +141,7 @@ def test_copies_count_with_their_bytes(name: str) -> None:
     assert (ledger.transfers, ledger.synchronizations, ledger.refused) == (0, 0, 0)
 
 
-@pytest.mark.parametrize("name", GATHERS)
+@run_each("name", GATHERS)
 def test_selections_by_arrays_are_copies(name: str) -> None:
     call, nbytes = GATHERS[name]
     x = six()
@@ -149,7 +150,7 @@ def test_selections_by_arrays_are_copies(name: str) -> None:
     assert (ledger.copies, ledger.copied_bytes) == (1, nbytes)
 
 
-@pytest.mark.parametrize("name", [*COPIES, *GATHERS])
+@run_each("name", [*COPIES, *GATHERS])
 def test_forbidden_copies_raise_before_they_are_made(name: str) -> None:
     call = (COPIES | GATHERS)[name][0]
     x = six()
@@ -161,7 +162,7 @@ def test_forbidden_copies_raise_before_they_are_made(name: str) -> None:
     call(x)  # the ledger is closed
 
 
-@pytest.mark.parametrize("name", FREE)
+@run_each("name", FREE)
 def test_what_shares_memory_is_free(name: str) -> None:
     x = six()
     with refarray.ledger(forbid=["copy", "allocation", "transfer", "synchronization"]) as ledger:
@@ -169,7 +170,7 @@ def test_what_shares_memory_is_free(name: str) -> None:
     assert (ledger.allocations, ledger.copies, ledger.refused) == (0, 0, 0)
 
 
-@pytest.mark.parametrize("name", COMPUTATIONS)
+@run_each("name", COMPUTATIONS)
 def test_computations_copy_nothing(name: str) -> None:
     x = six()
     with refarray.ledger(forbid={"copy", "transfer", "synchronization"}) as ledger:
@@ -179,7 +180,7 @@ def test_computations_copy_nothing(name: str) -> None:
         assert ledger.allocations > 0 and ledger.allocated_bytes > 0
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("call", "nbytes"),
     [
         (lambda: refarray.empty((3, 5), dtype="int16"), 30),
@@ -216,7 +217,7 @@ def test_several_kinds_are_forbidden() -> None:
     assert refarray.ledger().forbidden == ()
 
 
-@pytest.mark.parametrize("forbid", ["copies", "", ["copy", "all"], [1], {"copy": 1, "x": 2}])
+@run_each("forbid", ["copies", "", ["copy", "all"], [1], {"copy": 1, "x": 2}])
 def test_unknown_kinds_are_refused(forbid: Any) -> None:
     with pytest.raises(ValueError, match="forbid is of 'allocation', 'copy'"):
         refarray.ledger(forbid=forbid)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cases import run_each
 
 import refarray
 
@@ -33,14 +34,14 @@ COPIES: dict[str, tuple[Callable[[], Any], int]] = {
 }
 
 
-@pytest.mark.parametrize("name", FREE)
+@run_each("name", FREE)
 def test_exchanges_share(name: str) -> None:
     with refarray.ledger(forbid=("copy", "allocation")) as ledger:
         FREE[name]()
     assert (ledger.copies, ledger.allocations) == (0, 0)
 
 
-@pytest.mark.parametrize("name", COPIES)
+@run_each("name", COPIES)
 def test_copies_count_once(name: str) -> None:
     call, nbytes = COPIES[name]
     with refarray.ledger() as ledger:

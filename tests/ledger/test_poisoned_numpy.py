@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cases import run_each
 
 import refarray
 
@@ -20,8 +21,8 @@ EXPORTS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("xp", [open_, strict], ids=["open", "strict"])
-@pytest.mark.parametrize("export", EXPORTS)
+@run_each("xp", [open_, strict], ids=["open", "strict"])
+@run_each("export", EXPORTS)
 def test_arrays_of_numpy_are_owners(xp: Any, export: str) -> None:
     x = xp.ones(3)
     theirs = EXPORTS[export](x)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from helpers.poisoned import POISON, both, collections_are_short, open_, strict
 
 import refarray
@@ -57,7 +58,7 @@ VIEWS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 @both
-@pytest.mark.parametrize("view", VIEWS)
+@run_each("view", VIEWS)
 def test_the_base_cannot_be_written_while_a_view_is_alive(xp: Any, view: str) -> None:
     x = xp.asarray([1.0, 2.0, 3.0, 4.0])
     for name in writes(x):
@@ -72,7 +73,7 @@ def test_the_base_cannot_be_written_while_a_view_is_alive(xp: Any, view: str) ->
 
 
 @both
-@pytest.mark.parametrize("view", ["a slice", "half of it", "reversed", "from_dlpack"])
+@run_each("view", ["a slice", "half of it", "reversed", "from_dlpack"])
 def test_a_view_cannot_be_written_while_the_base_is_alive(xp: Any, view: str) -> None:
     for name in writes(xp.ones(4)):
         x = xp.asarray([1.0, 2.0, 3.0, 4.0])

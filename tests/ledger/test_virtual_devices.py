@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 
 import refarray
 
@@ -121,7 +122,7 @@ for each in (xp, open_):
     PICKLES[each] = pickle.dumps(each.ones(3, device=GPU))
 
 
-@pytest.mark.parametrize("kind", ["transfer", "synchronization", None])
+@run_each("kind", ["transfer", "synchronization", None])
 @pytest.mark.parametrize("name", MORE)
 def test_open_namespaces_count_more(name: str, kind: str | None) -> None:
     """No copy besides a transfer of the same elements, and nothing has happened where it is
@@ -159,7 +160,7 @@ def test_astype_as_a_method_moves_arrays() -> None:
 
 
 @pytest.mark.parametrize("name", TRANSFERS)
-@pytest.mark.parametrize("space", [xp, open_], ids=["strict", "open"])
+@run_each("space", [xp, open_], ids=["strict", "open"])
 def test_transfers_count(space: Any, name: str) -> None:
     call, transfers, nbytes, waits = TRANSFERS[name]
     x = space.asarray([1.0, 2.0, 3.0], device=GPU)
@@ -171,7 +172,7 @@ def test_transfers_count(space: Any, name: str) -> None:
         assert ledger.copies == (name == "an assigned array")
 
 
-@pytest.mark.parametrize("name", TRANSFERS)
+@run_each("name", TRANSFERS)
 def test_forbidden_transfers_raise(name: str) -> None:
     call, transfers, _, waits = TRANSFERS[name]
     x = xp.asarray([1.0, 2.0, 3.0], device=GPU)

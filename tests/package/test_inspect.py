@@ -9,6 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from helpers.cases import run_each
 from native.producers import Recorder, foreign, knowing
 
 import refarray as ra
@@ -128,7 +129,7 @@ def test_exception_of_dunder_dlpack_device_is_reported() -> None:
 # --- fields of the struct
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("fields", "expected"),
     [
         ({"strides": None}, {"strides": None, "layout": "row-major"}),
@@ -178,7 +179,7 @@ def test_every_field_is_reported(
     assert repr(found).startswith("inspection of PyCapsule\n")
 
 
-@pytest.mark.parametrize(
+@run_each(
     "name", [str(getattr(ra, name)) for name in dir(ra) if isinstance(getattr(ra, name), ra.DType)]
 )
 def test_dtype_names_match_refarrays(name: str) -> None:
@@ -256,7 +257,7 @@ def test_inspection_keeps_no_reference_to_the_memory() -> None:
 # --- invalid arguments
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("wrong", "message"),
     [
         (3, "int has no __dlpack__ and no __dlpack_device__"),

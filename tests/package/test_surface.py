@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 
 import refarray
 
@@ -190,7 +191,7 @@ def test_device_types_match_dlpack() -> None:
 # --- docstrings and signatures
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("name", "value"),
     [*FUNCTIONS, *OF_EXTENSIONS],
     ids=[name for name, _ in (*FUNCTIONS, *OF_EXTENSIONS)],
@@ -207,7 +208,7 @@ def test_every_function_has_a_docstring_and_a_signature(name: str, value: Any) -
         check_signature(value, STANDARD[name])
 
 
-@pytest.mark.parametrize(("name", "value"), TYPES, ids=[name for name, _ in TYPES])
+@run_each(("name", "value"), TYPES, ids=[name for name, _ in TYPES])
 def test_every_type_and_member_has_a_docstring(name: str, value: Any) -> None:
     assert inspect.getdoc(value)
     assert value.__name__ == name
@@ -232,18 +233,18 @@ def test_public_functions_of_the_standard_are_checked() -> None:
 
 
 @pytest.mark.req("AAPI-01", "AAPI-02", "PROD-01")
-@pytest.mark.parametrize("name", sorted(set(STANDARD_METHODS) - {"__array_namespace__"}))
+@run_each("name", sorted(set(STANDARD_METHODS) - {"__array_namespace__"}))
 def test_standard_methods_have_standard_signatures(name: str) -> None:
     check_signature(getattr(refarray.Array, name), STANDARD_METHODS[name])
 
 
-@pytest.mark.parametrize("name", OWN_METHODS)
+@run_each("name", OWN_METHODS)
 def test_other_methods_have_docstrings_and_signatures(name: str) -> None:
     assert inspect.getdoc(getattr(refarray.Array, name))
     inspect.signature(getattr(refarray.Array, name))
 
 
-@pytest.mark.parametrize("name", STANDARD_ATTRIBUTES + OWN_ATTRIBUTES)
+@run_each("name", STANDARD_ATTRIBUTES + OWN_ATTRIBUTES)
 def test_attributes_are_read_only(name: str) -> None:
     x: Any = refarray.zeros((2, 2))
     getattr(x, name)
@@ -321,7 +322,7 @@ def test_exchange_loads_no_other_modules() -> None:
 
 
 @pytest.mark.not_sanitized("isolated mode ignores PYTHONMALLOC, and LSan reports arenas as leaks")
-@pytest.mark.parametrize(
+@run_each(
     "name",
     ["fft", "linalg", "finfo", "from_numpy", "inspect", "doctor", "DLDeviceType", "printoptions"],
 )

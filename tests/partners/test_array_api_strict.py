@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 
 import refarray as ra
 
@@ -43,8 +44,8 @@ def listed(array: Any) -> Any:
     return array._array.tolist()
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", DTYPES)
+@run_each("layout", LAYOUTS)
+@run_each("dtype", DTYPES)
 def test_the_strict_namespace_reads_ours(
     array_api_strict: ModuleType, dtype: str, layout: str
 ) -> None:
@@ -61,15 +62,15 @@ def test_the_strict_namespace_reads_ours(
         assert array_api_strict.from_dlpack(source)._array.ctypes.data == address(source)
 
 
-@pytest.mark.parametrize("dtype", NARROW)
+@run_each("dtype", NARROW)
 def test_narrow_dtypes_are_refused_by_numpy(array_api_strict: ModuleType, dtype: str) -> None:
     source = ours(dtype)
     take = array_api_strict.from_dlpack
     assert limits.attempt("numpy", "to", (f"dtype:{dtype}",), lambda: take(source)) is None
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", HELD)
+@run_each("layout", LAYOUTS)
+@run_each("dtype", HELD)
 def test_we_read_the_strict_namespace(
     array_api_strict: ModuleType, dtype: str, layout: str
 ) -> None:

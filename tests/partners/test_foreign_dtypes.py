@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cases import run_each
 
 import refarray as ra
 
@@ -39,7 +40,7 @@ def assert_refused(dtype: Any) -> None:
 
 
 @pytest.mark.numpy
-@pytest.mark.parametrize("name", DTYPES)
+@run_each("name", DTYPES)
 def test_dtypes_and_scalar_types_of_numpy(name: str) -> None:
     for dtype in (np.dtype(name), np.dtype(name).type):
         assert_stands_for(dtype, name)
@@ -48,7 +49,7 @@ def test_dtypes_and_scalar_types_of_numpy(name: str) -> None:
 
 
 @pytest.mark.numpy
-@pytest.mark.parametrize(
+@run_each(
     "dtype", [np.dtype(">f4"), np.dtype("M8[s]"), np.dtype("S3"), np.dtype("O"), np.dtype("i4,i4"),
               np.dtype("(2,)i4"), np.str_, np.longdouble, np.dtype("V2"), np.void],
 )  # fmt: skip
@@ -57,7 +58,7 @@ def test_other_dtypes_of_numpy_are_refused(dtype: Any) -> None:
 
 
 @pytest.mark.numpy
-@pytest.mark.parametrize("thing", [np.floating, np.generic, np.ndarray, np.zeros(1), np.float32(1)])
+@run_each("thing", [np.floating, np.generic, np.ndarray, np.zeros(1), np.float32(1)])
 def test_what_is_no_dtype_is_a_type_error(thing: Any) -> None:
     with pytest.raises(TypeError, match="dtype must be .*, not "):
         ra.DType(thing)
@@ -111,7 +112,7 @@ def test_dtypes_that_numpy_lacks_have_no_protocol(name: str) -> None:
 
 
 @pytest.mark.ml_dtypes
-@pytest.mark.parametrize("name", NARROW)
+@run_each("name", NARROW)
 def test_dtypes_of_ml_dtypes(ml_dtypes: ModuleType, name: str) -> None:
     kind = getattr(ml_dtypes, name, None)
     if name == "complex32" and kind is None:  # since ml_dtypes 0.6

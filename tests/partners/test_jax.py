@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 
 import refarray as ra
 from refarray import _native
@@ -40,8 +41,8 @@ def theirs(jax: ModuleType, dtype: str, layout: str = "flat") -> Any:
     return LAYOUTS[layout].build(jax.numpy, jax.numpy.asarray(values(dtype), dtype=dtype))
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", DTYPES)
+@run_each("layout", LAYOUTS)
+@run_each("dtype", DTYPES)
 def test_jax_reads_ours(jax: ModuleType, dtype: str, layout: str) -> None:
     source = ours(dtype, layout)
     if LAYOUTS[layout].broadcast:
@@ -62,7 +63,7 @@ def test_jax_reads_ours(jax: ModuleType, dtype: str, layout: str) -> None:
         assert result.unsafe_buffer_pointer() == address(source)
 
 
-@pytest.mark.parametrize("dtype", NARROW)
+@run_each("dtype", NARROW)
 def test_jax_reads_our_narrow_dtypes(jax: ModuleType, dtype: str) -> None:
     source = ours(dtype)
     facets = (f"dtype:{dtype}",)
@@ -72,8 +73,8 @@ def test_jax_reads_our_narrow_dtypes(jax: ModuleType, dtype: str) -> None:
         assert result.astype("float64").tolist() == expected(dtype)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", HELD)
+@run_each("layout", LAYOUTS)
+@run_each("dtype", HELD)
 def test_we_read_jax(jax: ModuleType, dtype: str, layout: str) -> None:
     origin = theirs(jax, dtype, layout)
     for keywords in ({}, {"max_version": MAX_VERSION}, {"copy": False}):

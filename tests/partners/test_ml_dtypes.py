@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cases import run_each
 
 import refarray as ra
 
@@ -42,7 +43,7 @@ def same(left: list[float], right: list[float]) -> bool:
     )
 
 
-@pytest.mark.parametrize("name", KNOWN)
+@run_each("name", KNOWN)
 def test_every_bit_pattern_has_the_value_of_ml_dtypes(ml_dtypes: ModuleType, name: str) -> None:
     bits = patterns(name)
     oracle = bits.view(getattr(ml_dtypes, name)).astype(np.float64).tolist()
@@ -66,7 +67,7 @@ def inputs(name: str, ml_dtypes: ModuleType) -> Any:
     return np.concatenate([finite, middle, *adjacent, edges])
 
 
-@pytest.mark.parametrize("name", KNOWN)
+@run_each("name", KNOWN)
 def test_rounding_equals_that_of_ml_dtypes(ml_dtypes: ModuleType, name: str) -> None:
     """Converts from float32, because ml_dtypes converts float64 through float32."""
     source = inputs(name, ml_dtypes).astype(np.float32)
@@ -81,7 +82,7 @@ def test_rounding_equals_that_of_ml_dtypes(ml_dtypes: ModuleType, name: str) -> 
     assert wrong == []
 
 
-@pytest.mark.parametrize("name", KNOWN)
+@run_each("name", KNOWN)
 def test_the_bytes_equal_those_of_ml_dtypes(ml_dtypes: ModuleType, name: str) -> None:
     values = patterns(name).view(getattr(ml_dtypes, name)).astype(np.float64)
     finite = [float(value) for value in values if math.isfinite(value)]
@@ -89,7 +90,7 @@ def test_the_bytes_equal_those_of_ml_dtypes(ml_dtypes: ModuleType, name: str) ->
     assert raw_bytes(ra.asarray(finite, dtype=our_name(name))) == oracle
 
 
-@pytest.mark.parametrize("name", KNOWN)
+@run_each("name", KNOWN)
 def test_finfo_equals_that_of_ml_dtypes(ml_dtypes: ModuleType, name: str) -> None:
     oracle, mine = ml_dtypes.finfo(getattr(ml_dtypes, name)), ra.finfo(our_name(name))
     assert mine.bits == oracle.bits
@@ -110,7 +111,7 @@ def test_packed_elements_hold_the_same_values(ml_dtypes: ModuleType, name: str) 
     assert int.from_bytes(raw_bytes(packed), "little") == joined
 
 
-@pytest.mark.parametrize("name", KNOWN)
+@run_each("name", KNOWN)
 def test_numpys_dlpack_rejects_ml_dtypes(ml_dtypes: ModuleType, name: str) -> None:
     """NumPy 2.4 cannot export them; NumPy's own error is passed on."""
     array = np.zeros(4, dtype=getattr(ml_dtypes, name))

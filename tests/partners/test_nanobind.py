@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cases import run_each
 
 import refarray as ra
 from refarray import _native
@@ -27,15 +28,15 @@ from .grid import (
 
 pytestmark = pytest.mark.nanobind
 
-WRAPPED = pytest.mark.parametrize("wrap", [lambda x: x, Protocol], ids=["array", "methods only"])
+WRAPPED = run_each("wrap", [lambda x: x, Protocol], ids=["array", "methods only"])
 WRITABLE = [name for name, layout in LAYOUTS.items() if not layout.broadcast]
 KEYWORDS = ({}, {"max_version": MAX_VERSION}, {"max_version": (0, 8)}, {"copy": False})
 ROWS = [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
 
 
 @WRAPPED
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", DTYPES)
+@run_each("layout", LAYOUTS)
+@run_each("dtype", DTYPES)
 def test_nanobind_reads_ours(nanobind: ModuleType, dtype: str, layout: str, wrap: Any) -> None:
     source = ours(dtype, layout)
     take = nanobind.take_ro if source.readonly else nanobind.take
@@ -48,7 +49,7 @@ def test_nanobind_reads_ours(nanobind: ModuleType, dtype: str, layout: str, wrap
         assert seen["strides"] == source.strides
 
 
-@pytest.mark.parametrize("dtype", NARROW)
+@run_each("dtype", NARROW)
 def test_narrow_dtypes_pass_through(nanobind: ModuleType, dtype: str) -> None:
     source = ours(dtype)
     back = ra.from_dlpack(nanobind.pass_on(source))
@@ -57,8 +58,8 @@ def test_narrow_dtypes_pass_through(nanobind: ModuleType, dtype: str) -> None:
     assert address(back) == address(source)
 
 
-@pytest.mark.parametrize("layout", WRITABLE)
-@pytest.mark.parametrize("dtype", DTYPES)
+@run_each("layout", WRITABLE)
+@run_each("dtype", DTYPES)
 def test_we_read_nanobind(nanobind: ModuleType, dtype: str, layout: str) -> None:
     source = ours(dtype, layout)
     passed = nanobind.pass_on(source)
@@ -76,8 +77,8 @@ def test_we_read_nanobind(nanobind: ModuleType, dtype: str, layout: str) -> None
         assert_writes_seen(source, result, dtype)
 
 
-@pytest.mark.parametrize("padded", [False, True])
-@pytest.mark.parametrize("shape", [(2, 3), (1, 1), (3, 0), (0, 3)])
+@run_each("padded", [False, True])
+@run_each("shape", [(2, 3), (1, 1), (3, 0), (0, 3)])
 def test_arrays_that_nanobind_owns(
     nanobind: ModuleType, shape: tuple[int, int], padded: bool
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cases import run_each
 
 import refarray as ra
 
@@ -45,8 +46,8 @@ def element_strides(array: Any) -> tuple[int, ...]:
     return tuple(stride // array.itemsize for stride in array.strides)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", DTYPES)
+@run_each("layout", LAYOUTS)
+@run_each("dtype", DTYPES)
 def test_numpy_reads_ours(dtype: str, layout: str) -> None:
     source = ours(dtype, layout)
     result = np.from_dlpack(source)
@@ -58,8 +59,8 @@ def test_numpy_reads_ours(dtype: str, layout: str) -> None:
         assert element_strides(result) == source.strides
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", DTYPES)
+@run_each("layout", LAYOUTS)
+@run_each("dtype", DTYPES)
 def test_we_read_numpy(dtype: str, layout: str) -> None:
     source = theirs(dtype, layout)
     result = ra.from_dlpack(source)
@@ -71,8 +72,8 @@ def test_we_read_numpy(dtype: str, layout: str) -> None:
         assert result.strides == element_strides(source)
 
 
-@pytest.mark.parametrize("layout", [name for name in WRITABLE if name != "broadcast"])
-@pytest.mark.parametrize("dtype", DTYPES)
+@run_each("layout", [name for name in WRITABLE if name != "broadcast"])
+@run_each("dtype", DTYPES)
 def test_writes_are_seen_on_both_sides(dtype: str, layout: str) -> None:
     source = ours(dtype, layout)
     assert_writes_seen(source, np.from_dlpack(source), dtype)
@@ -80,14 +81,14 @@ def test_writes_are_seen_on_both_sides(dtype: str, layout: str) -> None:
     assert_writes_seen(origin, ra.from_dlpack(origin), dtype)
 
 
-@pytest.mark.parametrize("dtype", NARROW)
+@run_each("dtype", NARROW)
 def test_narrow_dtypes_are_refused_by_numpy(dtype: str) -> None:
     source = ours(dtype)
     facets = (f"dtype:{dtype}",)
     assert limits.attempt("numpy", "to", facets, lambda: np.from_dlpack(source)) is None
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@run_each("layout", LAYOUTS)
 def test_our_read_only_arrays_stay_so_in_numpy(layout: str) -> None:
     source = ours("float32", layout).as_readonly()
     assert info(source)["flags"] & READ_ONLY
@@ -99,7 +100,7 @@ def test_our_read_only_arrays_stay_so_in_numpy(layout: str) -> None:
         assert result.flags.owndata  # NumPy makes a new array if data is NULL
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@run_each("layout", LAYOUTS)
 def test_numpys_read_only_arrays_stay_so_here(layout: str) -> None:
     source = theirs("float32", layout)
     source.flags.writeable = False
@@ -122,7 +123,7 @@ def test_read_only_data_is_refused_to_a_legacy_consumer() -> None:
         ra.from_dlpack(source, max_version=(0, 8))
 
 
-@pytest.mark.parametrize("layout", WRITABLE)
+@run_each("layout", WRITABLE)
 def test_copy_true_is_independent(layout: str) -> None:
     if layout != "broadcast":
         source = ours("float64", layout)
@@ -144,7 +145,7 @@ def test_copy_of_read_only_data_is_writable() -> None:
     assert np.from_dlpack(ours("int32").as_readonly(), copy=True).flags.writeable
 
 
-@pytest.mark.parametrize("layout", [name for name in WRITABLE if name != "broadcast"])
+@run_each("layout", [name for name in WRITABLE if name != "broadcast"])
 def test_copy_false_aliases(layout: str) -> None:
     source = ours("int64", layout)
     assert_writes_seen(source, np.from_dlpack(source, copy=False), "int64")
@@ -158,8 +159,8 @@ def test_device_cpu_is_honoured_in_both_directions() -> None:
     assert address(ra.from_dlpack(origin, device="cpu")) == origin.ctypes.data
 
 
-@pytest.mark.parametrize("max_version", [None, (0, 8), (1, 0), (1, 1), (1, 2), (1, 3), (2, 0)])
-@pytest.mark.parametrize("layout", LAYOUTS)
+@run_each("max_version", [None, (0, 8), (1, 0), (1, 1), (1, 2), (1, 3), (2, 0)])
+@run_each("layout", LAYOUTS)
 def test_every_requested_version_gives_the_same_array(
     layout: str, max_version: tuple[int, int] | None
 ) -> None:
@@ -240,7 +241,7 @@ def test_a_capsule_of_numpy_has_one_consumer() -> None:
     assert died() is None
 
 
-@pytest.mark.parametrize(
+@run_each(
     "make",
     [
         lambda: np.array(["a"]),
@@ -277,8 +278,8 @@ def test_the_python_protocol_alone_gives_the_same() -> None:
     assert result.ctypes.data == address(source)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", DTYPES)
+@run_each("layout", LAYOUTS)
+@run_each("dtype", DTYPES)
 def test_numpy_reads_our_buffer(dtype: str, layout: str) -> None:
     source = ours(dtype, layout)
     result = np.asarray(memoryview(source))
@@ -290,8 +291,8 @@ def test_numpy_reads_our_buffer(dtype: str, layout: str) -> None:
         assert element_strides(result) == source.strides
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", DTYPES)
+@run_each("layout", LAYOUTS)
+@run_each("dtype", DTYPES)
 def test_we_read_numpys_buffer(dtype: str, layout: str) -> None:
     origin = theirs(dtype, layout)
     result = ra.from_buffer(origin)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cases import run_each
 from helpers.dtype_names import FLOAT8, NAMES, SUB_BYTE
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -52,7 +53,7 @@ def numpy_name(dtype: str) -> str:
 # --- to NumPy
 
 
-@pytest.mark.parametrize("dtype", [*DTYPES, *NARROW])
+@run_each("dtype", [*DTYPES, *NARROW])
 def test_numpy_shares_every_dtype(dtype: str) -> None:
     x = ones(dtype)
     for theirs in (x.numpy(), x.__array__(), np.asarray(x), np.array(x, copy=False)):
@@ -65,7 +66,7 @@ def test_numpy_shares_every_dtype(dtype: str) -> None:
     assert x[0, 1].item() == 1
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@run_each("dtype", DTYPES)
 def test_every_way_gives_the_same_type_number(dtype: str) -> None:
     """NumPy compares `long` and `long long` as equal; Zarr and others look types up by identity."""
     x = ones(dtype)
@@ -103,8 +104,8 @@ def test_read_only_round_trips(dtype: str) -> None:
     assert np.array(x).flags.writeable
 
 
-@pytest.mark.parametrize("dtype", ["int32", "bfloat16"])
-@pytest.mark.parametrize("copy", [None, True, False])
+@run_each("dtype", ["int32", "bfloat16"])
+@run_each("copy", [None, True, False])
 def test_copy_keyword_of_array(dtype: str, copy: bool | None) -> None:
     x = ones(dtype)
     same = x.__array__(copy=copy)
@@ -127,7 +128,7 @@ def test_a_copy_keeps_the_order() -> None:
     assert ones("int32").T.__array__(copy=True).flags.f_contiguous
 
 
-@pytest.mark.parametrize("dtype", UNSUPPORTED)
+@run_each("dtype", UNSUPPORTED)
 def test_dtypes_that_numpy_lacks(dtype: str) -> None:
     x = ra.zeros(4, dtype=dtype)
     for convert in (x.numpy, x.__array__, lambda: x.__array__(copy=True)):
@@ -141,7 +142,7 @@ def test_dtypes_that_numpy_lacks(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("suffix", ["", "_padded", "x2", "x4"])
+@run_each("suffix", ["", "_padded", "x2", "x4"])
 def test_numpy_never_misreads_a_dtype(name: str, suffix: str) -> None:
     """Either the elements are NumPy's, or our own error says why not."""
     if suffix == "_padded" and name not in SUB_BYTE:
@@ -170,7 +171,7 @@ def test_without_a_format_ml_dtypes_is_used() -> None:
             np.asarray(x)
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("arguments", "keywords", "error"),
     [
         ((), {"copy": 1}, TypeError),
@@ -223,7 +224,7 @@ def test_numpy_functions_accept_refarray_arrays(ml_dtypes: ModuleType) -> None:
 # --- from NumPy
 
 
-@pytest.mark.parametrize("dtype", [*DTYPES, *NARROW])
+@run_each("dtype", [*DTYPES, *NARROW])
 def test_from_numpy_shares_every_dtype(ml_dtypes: ModuleType, dtype: str) -> None:
     theirs = np.array([[1, 0, 1], [0, 1, 1]]).astype(
         getattr(ml_dtypes, numpy_name(dtype)) if dtype in NARROW else dtype
@@ -274,7 +275,7 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("x", "error", "message"), REFUSED)
+@run_each(("x", "error", "message"), REFUSED)
 def test_from_numpy_refuses(x: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error) as caught:
         ra.from_numpy(x)

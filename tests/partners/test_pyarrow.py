@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cases import run_each
 
 import refarray as ra
 from refarray import _native
@@ -50,8 +51,8 @@ def theirs(pyarrow: ModuleType, dtype: str, layout: str = "flat") -> tuple[Any, 
     return origin, pyarrow.Tensor.from_numpy(origin)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", DTYPES)
+@run_each("layout", LAYOUTS)
+@run_each("dtype", DTYPES)
 def test_arrows_tensor_reads_ours(pyarrow: ModuleType, dtype: str, layout: str) -> None:
     source = ours(dtype, layout)
     facets = (f"dtype:{dtype}", f"layout:{layout}")
@@ -67,7 +68,7 @@ def test_arrows_tensor_reads_ours(pyarrow: ModuleType, dtype: str, layout: str) 
         assert tensor.strides == tuple(stride * source.itemsize for stride in source.strides)
 
 
-@pytest.mark.parametrize("dtype", NARROW)
+@run_each("dtype", NARROW)
 def test_arrow_has_no_narrow_dtypes(pyarrow: ModuleType, dtype: str) -> None:
     source = ours(dtype)
     for kind in (pyarrow.Tensor, pyarrow.Array):
@@ -75,8 +76,8 @@ def test_arrow_has_no_narrow_dtypes(pyarrow: ModuleType, dtype: str) -> None:
         assert limits.attempt("pyarrow", "to", (f"dtype:{dtype}",), lambda: take(source)) is None  # noqa: B023
 
 
-@pytest.mark.parametrize("layout", FLAT)
-@pytest.mark.parametrize("dtype", DTYPES)
+@run_each("layout", FLAT)
+@run_each("dtype", DTYPES)
 def test_arrows_array_reads_ours(pyarrow: ModuleType, dtype: str, layout: str) -> None:
     source = ours(dtype, layout)
     facets = (f"dtype:{dtype}",)
@@ -87,14 +88,14 @@ def test_arrows_array_reads_ours(pyarrow: ModuleType, dtype: str, layout: str) -
 
 
 @pytest.mark.quirk("pyarrow-array-is-1-d")
-@pytest.mark.parametrize("layout", [name for name in LAYOUTS if name not in FLAT])
+@run_each("layout", [name for name in LAYOUTS if name not in FLAT])
 def test_arrows_array_imports_flat_data_only(pyarrow: ModuleType, layout: str) -> None:
     with pytest.raises(pyarrow.ArrowInvalid, match="one dimensional"):
         pyarrow.Array.from_dlpack(ours("float32", layout))
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", [name for name in DTYPES if name != "bool"])
+@run_each("layout", LAYOUTS)
+@run_each("dtype", [name for name in DTYPES if name != "bool"])
 def test_we_read_arrows_tensor(pyarrow: ModuleType, dtype: str, layout: str) -> None:
     facets = arrow_facets(dtype, layout)
     made = limits.attempt("pyarrow", "from", facets, lambda: theirs(pyarrow, dtype, layout))
@@ -118,7 +119,7 @@ def test_a_tensor_of_bool_arrives_as_bytes(pyarrow: ModuleType) -> None:
     assert result.tolist() == values("bool")
 
 
-@pytest.mark.parametrize("dtype", HELD)
+@run_each("dtype", HELD)
 def test_we_read_arrows_array_read_only(pyarrow: ModuleType, dtype: str) -> None:
     origin = pyarrow.array(np.array(values(dtype), dtype=dtype))
     for source, numbers in ((origin, values(dtype)), (origin[5:11], values(dtype)[5:11])):
@@ -161,7 +162,7 @@ def test_a_subclass_says_its_device(pyarrow: ModuleType) -> None:
     assert len(asked) == 1
 
 
-@pytest.mark.parametrize("dtype", HELD)
+@run_each("dtype", HELD)
 def test_writes_are_seen_on_both_sides(pyarrow: ModuleType, dtype: str) -> None:
     source = ours(dtype, "window")
     assert_writes_seen(source, pyarrow.Tensor.from_dlpack(source).to_numpy(), dtype)
@@ -232,7 +233,7 @@ def test_only_the_methods_are_needed(pyarrow: ModuleType) -> None:
     assert tensor.to_numpy().ctypes.data == address(source)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@run_each("dtype", DTYPES)
 def test_arrow_reads_our_buffer(pyarrow: ModuleType, dtype: str) -> None:
     source = ours(dtype, "offset")
     for array in (source, source.as_readonly()):
@@ -242,7 +243,7 @@ def test_arrow_reads_our_buffer(pyarrow: ModuleType, dtype: str) -> None:
         assert buffer.is_mutable is not array.readonly
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@run_each("dtype", DTYPES)
 def test_we_read_arrows_buffer(pyarrow: ModuleType, dtype: str) -> None:
     origin = np.array(values(dtype), dtype=dtype)
     result = ra.from_buffer(pyarrow.py_buffer(origin.tobytes()), dtype=dtype)
@@ -280,7 +281,7 @@ def test_arrows_data_outlives_its_arrays(pyarrow: ModuleType) -> None:
 # --- __arrow_c_array__
 
 
-@pytest.mark.parametrize("dtype", [*HELD, "bool"])
+@run_each("dtype", [*HELD, "bool"])
 def test_arrow_takes_one_dimensional_arrays(pyarrow: ModuleType, dtype: str) -> None:
     source = ra.asarray(values(dtype), dtype=dtype)
     array = pyarrow.array(source)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from helpers.cases import run_each
 
 from refarray.conformance import Outcome, trace
 from refarray.conformance.live_validator.trace import Trace
@@ -26,7 +27,7 @@ def spied(producer: str, consumer: str, table: bool) -> tuple[set[str], list[str
     return {found.id for found in seen.findings if found.outcome is Outcome.PASS}, texts
 
 
-@pytest.mark.parametrize(("producer", "consumer"), PAIRS)
+@run_each(("producer", "consumer"), PAIRS)
 def test_one_exchange_of_each_pair(producer: str, consumer: str) -> None:
     kept, texts = spied(producer, consumer, table=False)
     assert {"LIFE-03", "LIFE-06", "LIFE-10", "LIFE-20"} <= kept

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cases import run_each
 
 import refarray as ra
 from refarray import _native
@@ -65,8 +66,8 @@ def imports(tensor: Any) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("layout", POSITIVE)
-@pytest.mark.parametrize("dtype", DTYPES)
+@run_each("layout", POSITIVE)
+@run_each("dtype", DTYPES)
 def test_torch_reads_ours(torch: ModuleType, dtype: str, layout: str) -> None:
     source = ours(dtype, layout)
     result = torch.from_dlpack(source)
@@ -78,7 +79,7 @@ def test_torch_reads_ours(torch: ModuleType, dtype: str, layout: str) -> None:
         assert result.stride() == source.strides
 
 
-@pytest.mark.parametrize("dtype", NARROW)
+@run_each("dtype", NARROW)
 def test_torch_reads_our_narrow_dtypes(torch: ModuleType, dtype: str) -> None:
     source = ours(dtype)
     facets = (f"dtype:{dtype}",)
@@ -103,8 +104,8 @@ def test_torch_aborts_on_negative_strides(layout: str) -> None:
         assert result.returncode == -signal.SIGABRT
 
 
-@pytest.mark.parametrize("layout", POSITIVE)
-@pytest.mark.parametrize("dtype", HELD)
+@run_each("layout", POSITIVE)
+@run_each("dtype", HELD)
 def test_every_protocol_reads_torch_alike(torch: ModuleType, dtype: str, layout: str) -> None:
     origin = theirs(torch, dtype, layout)
     for route, result in imports(origin).items():
@@ -126,8 +127,8 @@ def test_torchs_packed_float4_keeps_its_two_lanes(torch: ModuleType) -> None:
         assert torch.from_dlpack(result).dtype == torch.float4_e2m1fn_x2, route
 
 
-@pytest.mark.parametrize("layout", WRITABLE)
-@pytest.mark.parametrize("dtype", HELD)
+@run_each("layout", WRITABLE)
+@run_each("dtype", HELD)
 def test_writes_are_seen_on_both_sides(torch: ModuleType, dtype: str, layout: str) -> None:
     source = ours(dtype, layout)
     assert_writes_seen(source, torch.from_dlpack(source), dtype)
@@ -136,7 +137,7 @@ def test_writes_are_seen_on_both_sides(torch: ModuleType, dtype: str, layout: st
         assert_writes_seen(origin, result, dtype)
 
 
-@pytest.mark.parametrize("layout", WRITABLE)
+@run_each("layout", WRITABLE)
 def test_copy_true_is_independent_and_copy_false_aliases(torch: ModuleType, layout: str) -> None:
     source = ours("float64", layout)
     assert_independent(source, torch.from_dlpack(source, copy=True), "float64")
@@ -195,8 +196,8 @@ def test_our_data_outlives_our_array_in_torch(torch: ModuleType) -> None:
     assert len(scratch) == 64
 
 
-@pytest.mark.parametrize("dtype", ["complex32", "complex64", "complex128"])
-@pytest.mark.parametrize("keywords", KEYWORDS)
+@run_each("dtype", ["complex32", "complex64", "complex128"])
+@run_each("keywords", KEYWORDS)
 @pytest.mark.quirk("torch-exchange-api-conj")
 def test_conjugated_tensors_are_refused(
     torch: ModuleType, dtype: str, keywords: dict[str, Any]
@@ -286,7 +287,7 @@ WITHHELD: dict[str, tuple[Callable[[ModuleType], Any], type[BaseException], str]
 }
 
 
-@pytest.mark.parametrize("name", WITHHELD)
+@run_each("name", WITHHELD)
 @pytest.mark.req("CAPI-31")
 def test_tensors_that_the_method_refuses_are_refused(torch: ModuleType, name: str) -> None:
     """PyTorch's table exports most of them: the same error without keywords and with them."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cases import run_each
 from helpers.spies import broken, through
 
 import refarray as ra
@@ -46,8 +47,8 @@ def named(tensor: Any) -> str:
     return str(tensor.dtype)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", DTYPES)
+@run_each("layout", LAYOUTS)
+@run_each("dtype", DTYPES)
 @pytest.mark.quirk("tvm-ffi-complex-unnamed")
 def test_tvm_ffi_reads_ours(tvm_ffi: ModuleType, dtype: str, layout: str) -> None:
     source = ours(dtype, layout)
@@ -64,7 +65,7 @@ def test_tvm_ffi_reads_ours(tvm_ffi: ModuleType, dtype: str, layout: str) -> Non
         assert named(tensor) == NAMES.get(dtype, dtype)
 
 
-@pytest.mark.parametrize("dtype", NARROW)
+@run_each("dtype", NARROW)
 def test_narrow_dtypes_pass_through(tvm_ffi: ModuleType, dtype: str) -> None:
     source = ours(dtype)
     tensor = tvm_ffi.from_dlpack(source)
@@ -75,8 +76,8 @@ def test_narrow_dtypes_pass_through(tvm_ffi: ModuleType, dtype: str) -> None:
     assert address(back) == address(source)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", DTYPES)
+@run_each("layout", LAYOUTS)
+@run_each("dtype", DTYPES)
 def test_we_read_tvm_ffi(tvm_ffi: ModuleType, dtype: str, layout: str) -> None:
     origin = np.array(LAYOUTS[layout].build(np, np.array(values(dtype), dtype=dtype)), order="K")
     tensor = tvm_ffi.from_dlpack(origin)
@@ -102,7 +103,7 @@ def test_every_requested_version(tvm_ffi: ModuleType, max_version: tuple[int, in
         assert ra.from_dlpack(tensor, max_version=max_version).tolist() == list(range(6))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@run_each("dtype", DTYPES)
 def test_writes_are_seen_through_tvm_ffi(tvm_ffi: ModuleType, dtype: str) -> None:
     source = ours(dtype, "window")
     assert_writes_seen(source, np.from_dlpack(tvm_ffi.from_dlpack(source)), dtype)
@@ -110,7 +111,7 @@ def test_writes_are_seen_through_tvm_ffi(tvm_ffi: ModuleType, dtype: str) -> Non
     assert_writes_seen(origin, ra.from_dlpack(tvm_ffi.from_dlpack(origin)), dtype)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@run_each("layout", LAYOUTS)
 def test_the_exchange_api_and_the_legacy_protocol_agree(tvm_ffi: ModuleType, layout: str) -> None:
     source = ours("float32", layout)
     if source.readonly:  # broadcast views: refused to a legacy consumer

@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import pytest
+from helpers.cases import run_each
 from oracles import exact_matrices as em
 from oracles import hard_matrices as hard
 
@@ -27,7 +27,7 @@ FAMILIES: dict[str, tuple[int, str, tuple[Any, ...]]] = {
     "4, bits": (4, "float64", (0, 1)),
     "4, complex bits": (4, "complex128", (0, 1j)),
 }
-families = pytest.mark.parametrize("family", FAMILIES)
+families = run_each("family", FAMILIES)
 
 
 @functools.cache
@@ -150,7 +150,7 @@ def cycle(n: int, corner: complex, diagonal: complex) -> list[list[complex]]:
     return rows
 
 
-@pytest.mark.parametrize("n", [2, 3, 4, 5, 8, 13])
+@run_each("n", [2, 3, 4, 5, 8, 13])
 def test_cycles(n: int) -> None:
     """Without exceptional shifts, iterations go round in circles."""
     for corner in (1, -1, 1j, -1j, cmath.exp(1j), 1e-3j, 1e6):
@@ -179,8 +179,8 @@ HARD: dict[str, list[list[Any]]] = {
 }
 
 
-@pytest.mark.parametrize("dtype", ["float64", "complex128"])
-@pytest.mark.parametrize("kind", HARD)
+@run_each("dtype", ["float64", "complex128"])
+@run_each("kind", HARD)
 def test_hard_eigenvalues(kind: str, dtype: str) -> None:
     check_eig(HARD[kind], dtype)
 
@@ -194,8 +194,8 @@ POOLS: dict[str, tuple[float, ...]] = {
 }
 
 
-@pytest.mark.parametrize("is_complex", [False, True], ids=["real", "complex"])
-@pytest.mark.parametrize("pool", POOLS)
+@run_each("is_complex", [False, True], ids=["real", "complex"])
+@run_each("pool", POOLS)
 def test_eigenvalues_of_numbers_of_all_sizes(pool: str, is_complex: bool) -> None:
     source = random.Random(f"{pool} {is_complex}")
     numbers = POOLS[pool]
@@ -218,7 +218,7 @@ def residual(
     return em.ratio(em.difference(whole, rebuilt(function(a))), whole)
 
 
-@pytest.mark.parametrize("pool", POOLS)
+@run_each("pool", POOLS)
 def test_factors_of_numbers_of_all_sizes(pool: str) -> None:
     source = random.Random(pool)
     for _ in range(150):

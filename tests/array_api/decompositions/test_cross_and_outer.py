@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles.checks import assert_dtype
 from oracles.formats import INTEGERS, NUMERIC
 from oracles.layouts import views
@@ -67,7 +68,7 @@ def assert_nested(out: Any, right: Nested, dtype: str) -> None:
     assert not out.size or from_array(out).values == right.values
 
 
-@pytest.mark.parametrize("dtype", NUMERIC)
+@run_each("dtype", NUMERIC)
 def test_cross_products(dtype: str) -> None:
     for left, right, axis in CASES:
         x, y = numbers(dtype, left, 1), numbers(dtype, right, 2)
@@ -78,7 +79,7 @@ def test_cross_products(dtype: str) -> None:
             assert_nested(xp.linalg.cross(a, b), model, dtype)
 
 
-@pytest.mark.parametrize("dtype", NUMERIC)
+@run_each("dtype", NUMERIC)
 def test_unit_vectors(dtype: str) -> None:
     e = xp.eye(3, dtype=dtype)
     for i in range(3):
@@ -87,7 +88,7 @@ def test_unit_vectors(dtype: str) -> None:
         assert not xp.any(xp.linalg.cross(e[i], e[i]))
 
 
-@pytest.mark.parametrize("left", NUMERIC)
+@run_each("left", NUMERIC)
 def test_cross_and_outer_promote_their_operands(left: str) -> None:
     for right in NUMERIC:
         x, y = small_numbers(left, (3,), 1), small_numbers(right, (3,), 2)
@@ -103,7 +104,7 @@ def test_cross_and_outer_promote_their_operands(left: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["cross", "outer"])
-@pytest.mark.parametrize("dtype", ["int8", "uint32", "bfloat16", "float64", "complex64"])
+@run_each("dtype", ["int8", "uint32", "bfloat16", "float64", "complex64"])
 def test_every_layout(dtype: str, name: str) -> None:
     shape = (5, 3) if name == "cross" else (7,)
     function = getattr(xp.linalg, name)
@@ -158,7 +159,7 @@ WRONG_CROSS: list[tuple[Shape, Shape, int, type[Exception]]] = [
 ]
 
 
-@pytest.mark.parametrize(("left", "right", "axis", "error"), WRONG_CROSS)
+@run_each(("left", "right", "axis", "error"), WRONG_CROSS)
 def test_wrong_arguments_of_cross(
     left: Shape, right: Shape, axis: int, error: type[Exception]
 ) -> None:
@@ -186,7 +187,7 @@ def outer_model(x: Nested, y: Nested, dtype: str) -> Nested:
     return made(shape, lambda i: to_format(x.values[i[0]] * y.values[i[1]], dtype))
 
 
-@pytest.mark.parametrize("dtype", NUMERIC)
+@run_each("dtype", NUMERIC)
 def test_outer_products(dtype: str) -> None:
     """Complex numbers are not conjugated."""
     for m, n in ((1, 1), (3, 2), (2, 3), (1, 5), (5, 1), (17, 33), (0, 3), (3, 0), (0, 0)):

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from helpers.signals import SIZES, is_interrupted, is_interrupted_when_long
 from oracles import hard_matrices as hard
 from oracles.switches import threads
@@ -159,7 +160,7 @@ def test_other_threads_run_meanwhile(name: str) -> None:
 
 
 @pytest.mark.not_sanitized("hundreds of megabytes")
-@pytest.mark.parametrize("count", [1, 4])
+@run_each("count", [1, 4])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_signals_interrupt_decompositions(name: str, count: int) -> None:
     with threads(count):
@@ -168,7 +169,7 @@ def test_signals_interrupt_decompositions(name: str, count: int) -> None:
 
 
 @pytest.mark.not_sanitized("seconds become minutes")
-@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@run_each("dtype", ["float64", "complex128"])
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if name != "vector_norm"])
 def test_signals_interrupt_the_decomposition_of_one_matrix(name: str, dtype: str) -> None:
     def is_interrupted_at(size: int) -> bool:
@@ -197,7 +198,7 @@ def ones(*shape: int) -> Any:
 
 
 @pytest.mark.not_sanitized("hundreds of megabytes")
-@pytest.mark.parametrize("kind", BIG)
+@run_each("kind", BIG)
 def test_signals_interrupt_products_and_norms(kind: str) -> None:
     with threads(1):
         assert is_interrupted_when_long(BIG[kind])

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles import exact_matrices as em
 from oracles import hard_matrices as hard
 from oracles.formats import ALL
@@ -52,7 +53,7 @@ NO_ARRAYS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("kind", NO_ARRAYS)
+@run_each("kind", NO_ARRAYS)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_other_objects_are_refused(name: str, kind: str) -> None:
     wrong = NO_ARRAYS[kind]
@@ -63,7 +64,7 @@ def test_other_objects_are_refused(name: str, kind: str) -> None:
             xp.linalg.solve(xp.eye(3), wrong)
 
 
-@pytest.mark.parametrize("dtype", [*ALL, "complex32", "float8_e5m2", "float4_e2m1fn", "float32x4"])
+@run_each("dtype", [*ALL, "complex32", "float8_e5m2", "float4_e2m1fn", "float32x4"])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_other_dtypes_are_refused(name: str, dtype: str) -> None:
     x = xp.zeros((3, 3), dtype=dtype)
@@ -77,7 +78,7 @@ def test_other_dtypes_are_refused(name: str, dtype: str) -> None:
             xp.linalg.solve(xp.eye(3), x)
 
 
-@pytest.mark.parametrize("shape", [(), (3,), (0,)], ids=str)
+@run_each("shape", [(), (3,), (0,)], ids=str)
 @pytest.mark.parametrize("name", MATRICES)
 def test_vectors_are_no_matrices(name: str, shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match=rf"{name}\(\)") as caught:
@@ -85,9 +86,7 @@ def test_vectors_are_no_matrices(name: str, shape: tuple[int, ...]) -> None:
     assert str(shape) in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "shape", [(2, 3), (3, 2), (0, 1), (1, 0), (2, 3, 2), (0, 2, 3), (3, 3, 1)], ids=str
-)
+@run_each("shape", [(2, 3), (3, 2), (0, 1), (1, 0), (2, 3, 2), (0, 2, 3), (3, 3, 1)], ids=str)
 @pytest.mark.parametrize("name", SQUARE)
 def test_matrices_that_are_not_square(name: str, shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match=rf"{name}\(\)") as caught:
@@ -112,7 +111,7 @@ SOLVE_SHAPES: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
 ]
 
 
-@pytest.mark.parametrize(("left", "right"), SOLVE_SHAPES)
+@run_each(("left", "right"), SOLVE_SHAPES)
 def test_shapes_that_do_not_fit(left: tuple[int, ...], right: tuple[int, ...]) -> None:
     a = xp.ones(left) + xp.eye(left[-1])
     with pytest.raises(ValueError, match=r"solve\(\)") as caught:
@@ -142,8 +141,8 @@ def names(text: str, number: int) -> bool:
     return str(number) in words
 
 
-@pytest.mark.parametrize("dtype", em.DTYPES)
-@pytest.mark.parametrize("kind", SINGULAR)
+@run_each("dtype", em.DTYPES)
+@run_each("kind", SINGULAR)
 def test_singular_matrices(kind: str, dtype: str) -> None:
     rows, pivot = SINGULAR[kind]
     a = hard.array(rows, dtype)
@@ -208,9 +207,9 @@ INDEFINITE: dict[str, tuple[list[list[Any]], int]] = {
 }
 
 
-@pytest.mark.parametrize("dtype", em.DTYPES)
-@pytest.mark.parametrize("upper", [False, True], ids=["lower", "upper"])
-@pytest.mark.parametrize("kind", INDEFINITE)
+@run_each("dtype", em.DTYPES)
+@run_each("upper", [False, True], ids=["lower", "upper"])
+@run_each("kind", INDEFINITE)
 def test_indefinite_matrices(kind: str, upper: bool, dtype: str) -> None:
     rows, pivot = INDEFINITE[kind]
     a = hard.array(rows, dtype)
@@ -321,7 +320,7 @@ def test_orders_of_matrix_norm() -> None:
             xp.linalg.matrix_norm(x, ord=order)
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@run_each("name", FUNCTIONS)
 def test_huge_extents_are_refused(name: str) -> None:
     """Of arrays without memory of their size: their strides are 0."""
     x = xp.broadcast_to(xp.ones((1, 1)), (2**28, 2**28))

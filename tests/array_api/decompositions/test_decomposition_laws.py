@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles import exact_matrices as em
 from oracles import hard_matrices as hard
 
@@ -15,8 +16,8 @@ xp: Any = refarray
 LIMIT = 10.0
 SQUARE = (1, 2, 3, 6)
 OBLONG = ((6, 4), (4, 6), (5, 1), (1, 5))
-kinds = pytest.mark.parametrize("kind", hard.MATRICES)
-dtypes = pytest.mark.parametrize("dtype", em.DTYPES)
+kinds = run_each("kind", hard.MATRICES)
+dtypes = run_each("dtype", em.DTYPES)
 
 
 def drawn(kind: str, m: int, n: int, dtype: str) -> Any:
@@ -117,8 +118,8 @@ def test_eig(kind: str, dtype: str) -> None:
         check_normalized(vectors, dtype)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "complex128"])
-@pytest.mark.parametrize("kind", ["random", "graded", "huge", "tiny", "signs"])
+@run_each("dtype", ["float64", "complex128"])
+@run_each("kind", ["random", "graded", "huge", "tiny", "signs"])
 def test_the_trace_is_the_sum_of_the_eigenvalues(kind: str, dtype: str) -> None:
     """Of eig() and of eigvals(); eigenvalues of real matrices are real, or pairs."""
     for n in SQUARE:
@@ -178,7 +179,7 @@ def test_cholesky_of_tiny_and_huge_numbers(power: int) -> None:
 
 
 @dtypes
-@pytest.mark.parametrize("kind", ["random", "graded", "defective", "huge", "tiny", "mixed"])
+@run_each("kind", ["random", "graded", "defective", "huge", "tiny", "mixed"])
 def test_solve_has_a_small_residual(kind: str, dtype: str) -> None:
     """|B - A X| is at most 10 n eps |A| |X|."""
     for n in SQUARE:

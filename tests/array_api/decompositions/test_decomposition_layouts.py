@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles import exact_matrices as em
 from oracles import hard_matrices as hard
 from oracles.checks import assert_dtype
@@ -17,7 +18,7 @@ from oracles.switches import ISAS, instruction_set, threads
 import refarray
 
 xp: Any = refarray
-dtypes = pytest.mark.parametrize("dtype", em.DTYPES)
+dtypes = run_each("dtype", em.DTYPES)
 Function = Callable[[Any], Any]
 #: Functions of square matrices; positive definite ones are taken by all.
 SQUARE: dict[str, Function] = {

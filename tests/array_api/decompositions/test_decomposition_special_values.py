@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles import exact_matrices as em
 from oracles import hard_matrices as hard
 from oracles.checks import assert_dtype
@@ -15,8 +16,8 @@ import refarray
 
 xp: Any = refarray
 nan, inf = math.nan, math.inf
-dtypes = pytest.mark.parametrize("dtype", em.DTYPES)
-specials = pytest.mark.parametrize("special", [nan, inf, -inf], ids=str)
+dtypes = run_each("dtype", em.DTYPES)
+specials = run_each("special", [nan, inf, -inf], ids=str)
 Function = Callable[[Any], Any]
 #: Functions of which one element that is not finite makes all results of the matrix NaN.
 WHOLE: dict[str, Function] = {
@@ -154,7 +155,7 @@ def test_ranks_of_matrices_that_are_not_finite(special: float, dtype: str) -> No
         assert ranks == [4, 0, 4]
 
 
-@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@run_each("dtype", ["complex64", "complex128"])
 @pytest.mark.parametrize("name", WHOLE)
 def test_imaginary_parts_that_are_not_finite(name: str, dtype: str) -> None:
     for special in (complex(0, nan), complex(1, inf), complex(inf, nan)):
@@ -164,7 +165,7 @@ def test_imaginary_parts_that_are_not_finite(name: str, dtype: str) -> None:
             assert xp.all(xp.isnan(each))
 
 
-@pytest.mark.parametrize("name", [*WHOLE, *PARTS])
+@run_each("name", [*WHOLE, *PARTS])
 def test_large_matrices_of_nan_end(name: str) -> None:
     """No iteration waits for a NaN to vanish."""
     for value in (nan, inf):
@@ -268,7 +269,7 @@ def test_factors_of_oblong_matrices_without_elements(dtype: str) -> None:
 
 
 @dtypes
-@pytest.mark.parametrize("zero", [0.0, -0.0], ids=str)
+@run_each("zero", [0.0, -0.0], ids=str)
 def test_matrices_of_zeros(zero: float, dtype: str) -> None:
     x = xp.full((3, 3), zero, dtype=dtype)
     assert complex(xp.linalg.det(x)) == 0

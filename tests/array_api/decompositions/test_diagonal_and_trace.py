@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from helpers.dtype_names import NAMES
 from oracles.checks import assert_dtype
 from oracles.formats import COMPLEX, INTEGERS, NUMERIC, REAL_FLOATS, wrapped
@@ -47,7 +48,7 @@ def assert_nested(out: Any, right: Nested) -> None:
         assert from_array(out).values == right.values
 
 
-@pytest.mark.parametrize("offset", OFFSETS)
+@run_each("offset", OFFSETS)
 def test_diagonals(offset: int) -> None:
     for shape in SHAPES:
         x, model = numbers(shape)
@@ -57,7 +58,7 @@ def test_diagonals(offset: int) -> None:
             assert_nested(xp.linalg.diagonal(x), right)
 
 
-@pytest.mark.parametrize("offset", FAR, ids=str)
+@run_each("offset", FAR, ids=str)
 def test_diagonals_beyond_the_matrix_are_empty(offset: int) -> None:
     for shape in ((3, 3), (2, 4, 1), (0, 0), (2, 3, 0)):
         x, _ = numbers(shape)
@@ -68,7 +69,7 @@ def test_diagonals_beyond_the_matrix_are_empty(offset: int) -> None:
         assert trace.shape == shape[:-2] and not xp.any(trace)
 
 
-@pytest.mark.parametrize("dtype", NAMES)
+@run_each("dtype", NAMES)
 def test_diagonals_of_every_dtype(dtype: str) -> None:
     """Also of those of fewer than 8 bits."""
     x = (xp.ones if dtype == "float8_e8m0fnu" else xp.zeros)((4, 4), dtype=dtype)
@@ -136,7 +137,7 @@ def test_diagonals_of_transposed_matrices() -> None:
 # --- trace
 
 
-@pytest.mark.parametrize("dtype", NUMERIC)
+@run_each("dtype", NUMERIC)
 def test_traces(dtype: str) -> None:
     for shape, offset in itertools.product(SHAPES, OFFSETS):
         model = small_numbers(dtype, shape)
@@ -151,7 +152,7 @@ def test_traces(dtype: str) -> None:
             assert xp.linalg.trace(x).tobytes() == out.tobytes()
 
 
-@pytest.mark.parametrize("dtype", NUMERIC)
+@run_each("dtype", NUMERIC)
 def test_the_dtype_of_traces(dtype: str) -> None:
     """By default that of sum()."""
     x = xp.ones((3, 3), dtype=dtype)
@@ -171,7 +172,7 @@ def test_the_dtype_of_traces(dtype: str) -> None:
             assert out.tobytes() == right.tobytes()
 
 
-@pytest.mark.parametrize("dtype", INTEGERS)
+@run_each("dtype", INTEGERS)
 def test_traces_of_integers_wrap_around(dtype: str) -> None:
     model = large_numbers(dtype, (9, 9))
     x = as_array(model, dtype)
@@ -219,9 +220,7 @@ def test_wrong_arguments(name: str) -> None:
             function(xp.ones((2, 2)), offset=offset)
 
 
-@pytest.mark.parametrize(
-    "dtype", ["bool", "complex32", "float8_e5m2", "float4_e2m1fn", "float32x4"]
-)
+@run_each("dtype", ["bool", "complex32", "float8_e5m2", "float4_e2m1fn", "float32x4"])
 def test_traces_of_other_dtypes_are_refused(dtype: str) -> None:
     x = xp.zeros((2, 2), dtype=dtype)
     with pytest.raises(TypeError, match=rf"trace\(\).*{dtype}"):

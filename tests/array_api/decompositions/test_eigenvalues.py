@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles import exact_matrices as em
 from oracles import hard_matrices as hard
 from oracles.checks import assert_dtype, assert_equal
@@ -15,7 +16,7 @@ import refarray
 
 xp: Any = refarray
 nan, inf = math.nan, math.inf
-dtypes = pytest.mark.parametrize("dtype", em.DTYPES)
+dtypes = run_each("dtype", em.DTYPES)
 #: Symmetric matrices and their eigenvalues.
 SYMMETRIC: dict[str, tuple[list[list[Any]], list[float]]] = {
     "one": ([[-3]], [-3]),
@@ -78,19 +79,19 @@ def check_hermitian(rows: list[list[Any]], wanted: list[float], dtype: str) -> N
 
 
 @dtypes
-@pytest.mark.parametrize("kind", SYMMETRIC)
+@run_each("kind", SYMMETRIC)
 def test_symmetric_matrices(kind: str, dtype: str) -> None:
     check_hermitian(*SYMMETRIC[kind], dtype)
 
 
-@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
-@pytest.mark.parametrize("kind", HERMITIAN)
+@run_each("dtype", ["complex64", "complex128"])
+@run_each("kind", HERMITIAN)
 def test_hermitian_matrices(kind: str, dtype: str) -> None:
     check_hermitian(*HERMITIAN[kind], dtype)
 
 
 @dtypes
-@pytest.mark.parametrize("kind", GENERAL)
+@run_each("kind", GENERAL)
 def test_general_matrices(kind: str, dtype: str) -> None:
     rows, wanted = GENERAL[kind]
     a = hard.array(rows, dtype)
@@ -149,8 +150,8 @@ def test_hermitian_functions_read_the_lower_triangle(dtype: str) -> None:
             assert xp.linalg.eigvalsh(a).tobytes() == alone.tobytes()
 
 
-@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
-@pytest.mark.parametrize("part", [1.0, -2.5, inf, nan], ids=str)
+@run_each("dtype", ["complex64", "complex128"])
+@run_each("part", [1.0, -2.5, inf, nan], ids=str)
 def test_imaginary_parts_of_the_diagonal_are_ignored(part: float, dtype: str) -> None:
     for n in (1, 2, 3, 6):
         rows = hard.hermitian(hard.random_rows(n, n, dtype))

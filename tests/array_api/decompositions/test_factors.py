@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import pytest
+from helpers.cases import run_each
 from oracles import exact_matrices as em
 from oracles import hard_matrices as hard
 from oracles.checks import assert_dtype, assert_equal
@@ -14,7 +14,7 @@ import refarray
 
 xp: Any = refarray
 nan, inf = math.nan, math.inf
-dtypes = pytest.mark.parametrize("dtype", em.DTYPES)
+dtypes = run_each("dtype", em.DTYPES)
 #: Lower factors: all steps of every algorithm are exact.
 FACTORS: dict[str, list[list[Any]]] = {
     "one": [[3]],
@@ -50,19 +50,19 @@ def check_cholesky(factor: list[list[Any]], dtype: str) -> None:
 
 
 @dtypes
-@pytest.mark.parametrize("kind", FACTORS)
+@run_each("kind", FACTORS)
 def test_cholesky_of_squares(kind: str, dtype: str) -> None:
     check_cholesky(FACTORS[kind], dtype)
 
 
-@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
-@pytest.mark.parametrize("kind", COMPLEX_FACTORS)
+@run_each("dtype", ["complex64", "complex128"])
+@run_each("kind", COMPLEX_FACTORS)
 def test_cholesky_of_complex_squares(kind: str, dtype: str) -> None:
     check_cholesky(COMPLEX_FACTORS[kind], dtype)
 
 
 @dtypes
-@pytest.mark.parametrize("other", [nan, inf, 7.0, -1e4], ids=str)
+@run_each("other", [nan, inf, 7.0, -1e4], ids=str)
 def test_cholesky_reads_one_triangle(other: float, dtype: str) -> None:
     """The lower one, or with upper=True the upper one."""
     for factor in FACTORS.values():
@@ -97,7 +97,7 @@ def test_the_upper_factor_is_the_adjoint_of_the_lower_one(dtype: str) -> None:
 
 
 @dtypes
-@pytest.mark.parametrize("mode", ["reduced", "complete"])
+@run_each("mode", ["reduced", "complete"])
 def test_qr_of_one_column(mode: str, dtype: str) -> None:
     """R is the norm of the column, but for its sign, and Q the column divided by R."""
     a = hard.array([[3], [4]], dtype)

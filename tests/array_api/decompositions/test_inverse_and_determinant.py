@@ -7,6 +7,7 @@ from typing import Any
 
 import mpmath
 import pytest
+from helpers.cases import run_each
 from oracles import exact_matrices as em
 from oracles import hard_matrices as hard
 from oracles.checks import assert_dtype
@@ -16,7 +17,7 @@ import refarray
 
 xp: Any = refarray
 nan, inf = math.nan, math.inf
-dtypes = pytest.mark.parametrize("dtype", em.DTYPES)
+dtypes = run_each("dtype", em.DTYPES)
 #: Regular matrices of small integers.
 INTEGERS: dict[str, list[list[int]]] = {
     "one": [[5]],
@@ -28,7 +29,7 @@ INTEGERS: dict[str, list[list[int]]] = {
     "five": [[1, 2, 0, 0, 1], [2, 3, 1, 0, 0], [0, 1, 4, 2, 0], [1, 0, 2, 5, 3], [0, 0, 1, 3, 7]],
     "unimodular four": [[1, 1, 1, 1], [1, 2, 3, 4], [1, 3, 6, 10], [1, 4, 10, 20]],
 }
-integers = pytest.mark.parametrize("kind", INTEGERS)
+integers = run_each("kind", INTEGERS)
 #: Matrices on which every algorithm without needless divisions is exact: values and inverses.
 EXACT: dict[str, tuple[list[list[Any]], Any, list[list[Any]]]] = {
     "identity": ([[1, 0], [0, 1]], 1, [[1, 0], [0, 1]]),
@@ -45,7 +46,7 @@ def close(got: Any, wanted: Any, bound: float) -> bool:
 
 
 @dtypes
-@pytest.mark.parametrize("kind", EXACT)
+@run_each("kind", EXACT)
 def test_exact_values(kind: str, dtype: str) -> None:
     rows, determinant, inverse = EXACT[kind]
     a = hard.array(rows, dtype)
@@ -159,7 +160,7 @@ POWERS: dict[str, tuple[list[list[Any]], int, list[list[Any]]]] = {
 
 
 @dtypes
-@pytest.mark.parametrize("kind", POWERS)
+@run_each("kind", POWERS)
 def test_powers(kind: str, dtype: str) -> None:
     rows, n, wanted = POWERS[kind]
     out = xp.linalg.matrix_power(hard.array(rows, dtype), n)

@@ -6,12 +6,13 @@ import math
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 
 import refarray
 
 xp: Any = refarray
 la: Any = refarray.linalg
-EXTENT = pytest.mark.parametrize("n", [33, 40, 65, 100])
+EXTENT = run_each("n", [33, 40, 65, 100])
 
 
 def second_differences(n: int) -> Any:
@@ -127,7 +128,7 @@ def test_determinants_and_inverses_of_subnormal_numbers() -> None:
 
 
 @EXTENT
-@pytest.mark.parametrize("mode", ["reduced", "complete"])
+@run_each("mode", ["reduced", "complete"])
 def test_qr_of_larger_matrices(n: int, mode: str) -> None:
     x = second_differences(n)
     q, r = la.qr(x, mode=mode)
@@ -163,8 +164,8 @@ def test_qr_and_pinv_of_subnormal_numbers() -> None:
     assert la.pinv(x).tolist() == [[2.0**1023, 0.0], [0.0, 2.0**1023]]
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
-@pytest.mark.parametrize("sign", [1, -1])
+@run_each("dtype", ["float16", "bfloat16", "float32"])
+@run_each("sign", [1, -1])
 def test_what_is_too_large_for_the_dtype_is_infinite(dtype: str, sign: int) -> None:
     least = sign * float(xp.finfo(dtype).smallest_normal) / 64
     x = xp.asarray([[least]], dtype=dtype)

@@ -13,6 +13,7 @@ import sys
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 
 import refarray
 
@@ -49,8 +50,8 @@ TUPLES = {
     "slogdet": ("SlogdetResult", ("sign", "logabsdet")),
     "svd": ("SVDResult", ("U", "S", "Vh")),
 }
-names = pytest.mark.parametrize("name", SIGNATURES)
-several = pytest.mark.parametrize("name", TUPLES)
+names = run_each("name", SIGNATURES)
+several = run_each("name", TUPLES)
 
 
 def run(code: str) -> str:
@@ -105,7 +106,7 @@ PROGRAMS = {
 
 
 @pytest.mark.not_sanitized("isolated mode ignores PYTHONMALLOC, and LSan reports arenas as leaks")
-@pytest.mark.parametrize("kind", PROGRAMS)
+@run_each("kind", PROGRAMS)
 def test_the_module_is_imported_on_first_use(kind: str) -> None:
     code, printed = PROGRAMS[kind]
     assert run(code) == printed

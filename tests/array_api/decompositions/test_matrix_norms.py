@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles import exact_matrices as em
 from oracles import hard_matrices as hard
 from oracles.checks import assert_dtype, assert_equal
@@ -14,9 +15,9 @@ import refarray
 
 xp: Any = refarray
 nan, inf = math.nan, math.inf
-dtypes = pytest.mark.parametrize("dtype", em.DTYPES)
+dtypes = run_each("dtype", em.DTYPES)
 ORDERS = ("fro", "nuc", 1, -1, 2, -2, inf, -inf)
-orders = pytest.mark.parametrize("ord", ORDERS, ids=str)
+orders = run_each("ord", ORDERS, ids=str)
 GOLDEN = ((15 + 125**0.5) / 2) ** 0.5, ((15 - 125**0.5) / 2) ** 0.5
 #: Matrices and their norms, in the order of ORDERS.
 KNOWN: dict[str, tuple[list[list[Any]], tuple[float, ...]]] = {
@@ -44,7 +45,7 @@ def of(rows: list[list[Any]], order: str | float) -> float | None:
 
 
 @dtypes
-@pytest.mark.parametrize("kind", KNOWN)
+@run_each("kind", KNOWN)
 def test_known_norms(kind: str, dtype: str) -> None:
     rows, norms = KNOWN[kind]
     a = hard.array(rows, dtype)
@@ -57,7 +58,7 @@ def test_known_norms(kind: str, dtype: str) -> None:
 
 
 @dtypes
-@pytest.mark.parametrize("ord", ["fro", 1, -1, inf, -inf], ids=str)
+@run_each("ord", ["fro", 1, -1, inf, -inf], ids=str)
 def test_sums(ord: str | float, dtype: str) -> None:
     for m, n in ((1, 1), (3, 3), (2, 7), (7, 2), (20, 30)):
         rows = hard.random_rows(m, n, dtype, ord)
@@ -68,7 +69,7 @@ def test_sums(ord: str | float, dtype: str) -> None:
 
 
 @dtypes
-@pytest.mark.parametrize("kind", ["random", "Hilbert", "rank 1", "signs", "huge", "tiny"])
+@run_each("kind", ["random", "Hilbert", "rank 1", "signs", "huge", "tiny"])
 def test_norms_by_singular_values(kind: str, dtype: str) -> None:
     for m, n in ((1, 4), (3, 3), (5, 2)):
         a = hard.array(hard.MATRICES[kind](m, n, dtype), dtype)
@@ -126,7 +127,7 @@ def test_empty_stacks(ord: str | float, dtype: str) -> None:
         assert_dtype(out, em.real_dtype(dtype))
 
 
-@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@run_each("dtype", ["float64", "complex128"])
 @orders
 def test_scales(ord: str | float, dtype: str) -> None:
     """A power of two scales the norm: squares neither overflow nor vanish."""

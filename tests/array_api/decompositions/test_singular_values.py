@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles import exact_matrices as em
 from oracles import hard_matrices as hard
 from oracles.checks import assert_dtype, assert_equal
@@ -15,7 +16,7 @@ import refarray
 
 xp: Any = refarray
 nan, inf = math.nan, math.inf
-dtypes = pytest.mark.parametrize("dtype", em.DTYPES)
+dtypes = run_each("dtype", em.DTYPES)
 #: Matrices and their singular values.
 KNOWN: dict[str, tuple[list[list[Any]], list[float]]] = {
     "one": ([[-3]], [3]),
@@ -55,7 +56,7 @@ def assert_near(out: Any, wanted: list[list[Any]], bound: float) -> None:
 
 
 @dtypes
-@pytest.mark.parametrize("kind", KNOWN)
+@run_each("kind", KNOWN)
 def test_singular_values(kind: str, dtype: str) -> None:
     rows, wanted = KNOWN[kind]
     a = hard.array(rows, dtype)
@@ -103,7 +104,7 @@ def test_the_singular_values_of_the_adjoint_are_the_same(dtype: str) -> None:
 
 
 @dtypes
-@pytest.mark.parametrize("kind", FULL)
+@run_each("kind", FULL)
 def test_pseudoinverses_of_full_rank(kind: str, dtype: str) -> None:
     rows = FULL[kind]
     wanted = pseudoinverse(rows)
@@ -141,7 +142,7 @@ def test_pseudoinverses_of_zeros_are_zeros(dtype: str) -> None:
 
 
 @dtypes
-@pytest.mark.parametrize("kind", ["random", "rank 1", "rank 2", "defective", "signs", "constant"])
+@run_each("kind", ["random", "rank 1", "rank 2", "defective", "signs", "constant"])
 def test_the_four_equations_of_penrose(kind: str, dtype: str) -> None:
     for m, n in ((4, 4), (5, 3), (3, 5)):
         a = hard.array(hard.MATRICES[kind](m, n, dtype), dtype)
@@ -177,7 +178,7 @@ RTOLS = [(0, 4), (0.0, 4), (0.1, 4), (0.2, 3), (0.3, 2), (0.6, 1), (0.9, 1), (1.
 
 
 @dtypes
-@pytest.mark.parametrize(("rtol", "count"), RTOLS)
+@run_each(("rtol", "count"), RTOLS)
 def test_rtol_is_a_number(rtol: float, count: int, dtype: str) -> None:
     rank = xp.linalg.matrix_rank(steps(dtype), rtol=rtol)
     assert_dtype(rank, "int64")

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 
 import refarray
 
@@ -37,7 +38,7 @@ def fields(out: Any) -> tuple[Any, ...]:
     return out if isinstance(out, tuple) else (out,)
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@run_each("name", FUNCTIONS)
 def test_two_equal_axes_of_a_stack_keep_their_order(name: str) -> None:
     x = xp.asarray([[definite(2 * i + j) for j in range(2)] for i in range(2)])
     if name == "matrix_rank":
@@ -100,8 +101,8 @@ def test_det_of_small_numbers_is_not_zero(scale: float) -> None:
     assert la.det(diagonal(scale, 2.0)).item() == 2 * scale
 
 
-@pytest.mark.parametrize("scale", [2.0**-1000, 2.0**-600, 2.0**600, 2.0**1000])
-@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@run_each("scale", [2.0**-1000, 2.0**-600, 2.0**600, 2.0**1000])
+@run_each("dtype", ["float64", "complex128"])
 def test_scale_makes_no_matrix_singular_to_inv_and_solve(scale: float, dtype: str) -> None:
     x = diagonal(scale, 2 * scale, dtype=dtype)
     expected = [[1 / scale, 0], [0, 0.5 / scale]]
@@ -127,7 +128,7 @@ def test_outer_of_entries_that_are_not_finite(dtype: str) -> None:
     assert all(math.isnan(value) for value in out[1])
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64"])
+@run_each("dtype", ["float16", "bfloat16", "float32", "float64", "complex64"])
 def test_trace_of_nan(dtype: str) -> None:
     x = diagonal(1.0, math.nan, dtype=dtype)
     assert xp.isnan(la.trace(x)).item()
@@ -141,8 +142,8 @@ def test_trace_of_narrow_formats_is_rounded_once(dtype: str, large: float) -> No
     assert la.trace(x).item() == xp.sum(la.diagonal(x)).item()
 
 
-@pytest.mark.parametrize(("dtype", "digits"), [("float16", 10), ("bfloat16", 7), ("float32", 23)])
-@pytest.mark.parametrize("n", [2, 50, 64, -50])
+@run_each(("dtype", "digits"), [("float16", 10), ("bfloat16", 7), ("float32", 23)])
+@run_each("n", [2, 50, 64, -50])
 def test_powers_of_narrow_formats_are_rounded_once(dtype: str, digits: int, n: int) -> None:
     base = 1 + 45 * 2.0**-digits if dtype == "float32" else 1 + 2.0**-digits
     expected = xp.asarray(float(Fraction(base) ** n), dtype=dtype).item()

@@ -9,6 +9,7 @@ from typing import Any
 
 import mpmath
 import pytest
+from helpers.cases import run_each
 from oracles import exact_matrices as em
 from oracles import hard_matrices as hard
 from oracles.checks import assert_dtype, assert_equal
@@ -19,9 +20,9 @@ import refarray
 
 xp: Any = refarray
 nan, inf = math.nan, math.inf
-dtypes = pytest.mark.parametrize("dtype", em.DTYPES)
+dtypes = run_each("dtype", em.DTYPES)
 ORDERS = (2, 1, 0, 3, 0.5, -1, -2, -0.5, 1.5, 7, inf, -inf)
-orders = pytest.mark.parametrize("ord", ORDERS, ids=str)
+orders = run_each("ord", ORDERS, ids=str)
 Number = Any
 
 
@@ -93,8 +94,8 @@ AXES: list[tuple[Shape, Any]] = [
 
 
 @orders
-@pytest.mark.parametrize("keepdims", [False, True], ids=["drop", "keep"])
-@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+@run_each("keepdims", [False, True], ids=["drop", "keep"])
+@run_each("dtype", ["float32", "float64", "complex128"])
 def test_axes(dtype: str, keepdims: bool, ord: float) -> None:
     for shape, axis in AXES:
         x = hard.stack(shape, dtype)
@@ -156,7 +157,7 @@ def test_powers_neither_overflow_nor_vanish(ord: float, dtype: str) -> None:
         check(xp.linalg.vector_norm(both, ord=ord), wanted(both, ord), dtype)
 
 
-@pytest.mark.parametrize("value", [1e300, 1e-300, 5e-324, 1.7e308, 2.5e-308], ids=str)
+@run_each("value", [1e300, 1e-300, 5e-324, 1.7e308, 2.5e-308], ids=str)
 def test_norms_near_the_limits(value: float) -> None:
     x = xp.asarray([value, -value, 0.0])
     if value < 1.2e308:  # otherwise the norm is no number
@@ -178,15 +179,15 @@ def test_norms_that_overflow() -> None:
     assert float(xp.linalg.vector_norm(small, ord=inf)) == 60000
 
 
-@pytest.mark.parametrize("ord", [20, 100, 1000, -20, -1000, 1e10, -1e10, 1e300], ids=str)
+@run_each("ord", [20, 100, 1000, -20, -1000, 1e10, -1e10, 1e300], ids=str)
 def test_large_orders(ord: float) -> None:
     for values in ([1.0, 2.0, 3.0], [1e300, 2e300], [1e-300, 1e-301], [0.5] * 9):
         x = xp.asarray(values)
         check(xp.linalg.vector_norm(x, ord=ord), wanted(x, ord), "float64")
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
-@pytest.mark.parametrize("ord", [1, 2, 3, -1, inf], ids=str)
+@run_each("dtype", ["float32", "float64", "complex64"])
+@run_each("ord", [1, 2, 3, -1, inf], ids=str)
 def test_long_vectors(ord: float, dtype: str) -> None:
     x = hard.stack((2000,), dtype)
     check(xp.linalg.vector_norm(x, ord=ord), wanted(x, ord), dtype, 16)
@@ -228,8 +229,8 @@ def test_norms_of_no_elements(dtype: str) -> None:
             assert_dtype(out, em.real_dtype(dtype))
 
 
-@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
-@pytest.mark.parametrize("order", [-0.5, -1, -2, -7])
+@run_each("dtype", ["complex64", "complex128"])
+@run_each("order", [-0.5, -1, -2, -7])
 def test_magnitudes_that_overflow_have_norms_of_negative_orders(order: float, dtype: str) -> None:
     """The absolute values of the largest elements are beyond the range, and the norm is not."""
     large = 2.0**127 if dtype == "complex64" else 2.0**1023

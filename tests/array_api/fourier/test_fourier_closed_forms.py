@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles import direct_sums as sums
 from oracles.checks import assert_elements, flat
 
@@ -44,8 +45,8 @@ def distance(x: Any, y: Any) -> float:
     return math.sqrt(float(xp.sum(xp.abs(xp.astype(x, "complex128") - y) ** 2)))
 
 
-@pytest.mark.parametrize("dtype", COMPLEX)
-@pytest.mark.parametrize("n", LENGTHS)
+@run_each("dtype", COMPLEX)
+@run_each("n", LENGTHS)
 def test_an_impulse_at_the_start_gives_a_constant(n: int, dtype: str) -> None:
     """Every sum has one term, the number itself: the result is exact, except where a convolution
     takes the place of the sums."""
@@ -60,8 +61,8 @@ def test_an_impulse_at_the_start_gives_a_constant(n: int, dtype: str) -> None:
             assert xp.all(out == 2 - 1j), n
 
 
-@pytest.mark.parametrize("dtype", COMPLEX)
-@pytest.mark.parametrize("n", LENGTHS)
+@run_each("dtype", COMPLEX)
+@run_each("n", LENGTHS)
 def test_a_constant_gives_an_impulse(n: int, dtype: str) -> None:
     x = xp.full(n, 0.5, dtype=dtype)
     for name in ("fft", "ifft"):
@@ -75,7 +76,7 @@ def test_a_constant_gives_an_impulse(n: int, dtype: str) -> None:
             assert complex(out[0]) == n / 2 and not xp.any(out[1:])
 
 
-@pytest.mark.parametrize("n", [n for n in LENGTHS if n > 1])
+@run_each("n", [n for n in LENGTHS if n > 1])
 def test_an_exponential_gives_an_impulse(n: int) -> None:
     """exp(2 pi i p k / n) has one frequency: p in fft(), -p in ifft()."""
     for p in {1, n // 3, n - 1}:
@@ -92,7 +93,7 @@ def test_an_exponential_gives_an_impulse(n: int) -> None:
         assert float(xp.max(xp.abs(back - mirrored))) <= 1e-15 + sums.bound("complex128", n)
 
 
-@pytest.mark.parametrize("n", LENGTHS)
+@run_each("n", LENGTHS)
 def test_an_impulse_gives_an_exponential(n: int) -> None:
     for p in {n - 1, n // 2}:
         x = zeros(n, "complex128")
@@ -107,7 +108,7 @@ def test_an_impulse_gives_an_exponential(n: int) -> None:
         assert off <= 3e-16 + sums.bound("complex128", n)
 
 
-@pytest.mark.parametrize("n", [n for n in LENGTHS if n > 3])
+@run_each("n", [n for n in LENGTHS if n > 3])
 def test_half_an_exponential_gives_an_impulse(n: int) -> None:
     """Of the Hermitian sequence exp(-2 pi i p k / n): at p in irfft(), at -p in hfft()."""
     for p in {0, 1, n // 3, n - 1}:
@@ -122,7 +123,7 @@ def test_half_an_exponential_gives_an_impulse(n: int) -> None:
             assert float(xp.max(xp.abs(out - impulse))) <= limit * size, (name, p)
 
 
-@pytest.mark.parametrize("n", [n for n in LENGTHS if 1 < n < 20000])
+@run_each("n", [n for n in LENGTHS if 1 < n < 20000])
 def test_a_ramp(n: int) -> None:
     """The sum of k * exp(-2 pi i j k / n) is n / (exp(-2 pi i j / n) - 1) for j > 0."""
     ramp = xp.arange(n, dtype="float64")
@@ -139,7 +140,7 @@ def test_a_ramp(n: int) -> None:
 
 
 @pytest.mark.parametrize("name", sums.TRANSFORMS)
-@pytest.mark.parametrize("n", [1, 2, 3, 8, 30, 67, 97])
+@run_each("n", [1, 2, 3, 8, 30, 67, 97])
 def test_zeros_give_zeros(name: str, n: int) -> None:
     for dtype in sums.dtypes(name):
         keywords = {"axes": (0,), "s": (n,)} if name in sums.SEVERAL_AXES else {"n": n}
@@ -156,8 +157,8 @@ INTEGERS: list[tuple[list[complex], list[complex]]] = [
 ]
 
 
-@pytest.mark.parametrize("dtype", COMPLEX)
-@pytest.mark.parametrize("row", INTEGERS, ids=["1", "2", "4, real", "4"])
+@run_each("dtype", COMPLEX)
+@run_each("row", INTEGERS, ids=["1", "2", "4, real", "4"])
 def test_small_integers(row: tuple[list[complex], list[complex]], dtype: str) -> None:
     """One, two and four elements are added and subtracted only."""
     x, y = (xp.asarray(each, dtype=dtype) for each in row)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from helpers.signals import is_interrupted_when_long, lateness
 from oracles import direct_sums as sums
 from oracles.switches import threads
@@ -109,7 +110,7 @@ PRIMES = {MANY: 1048583, 2 * MANY: 2097169, 4 * MANY: 4194319, 8 * MANY: 8388617
 
 
 @pytest.mark.not_sanitized("hundreds of megabytes")
-@pytest.mark.parametrize("kind", CALLS)
+@run_each("kind", CALLS)
 def test_signals_interrupt_transforms(kind: str) -> None:
     with threads(1):
         assert is_interrupted_when_long(lambda size: CALLS[kind](size * MANY))
@@ -118,8 +119,8 @@ def test_signals_interrupt_transforms(kind: str) -> None:
 
 
 @pytest.mark.not_sanitized("its limit is one of processor time")
-@pytest.mark.parametrize("kind", ["rfft", "fft", "irfft"])
-@pytest.mark.parametrize("n", [2**22 + 15, 2**23])
+@run_each("kind", ["rfft", "fft", "irfft"])
+@run_each("n", [2**22 + 15, 2**23])
 def test_signals_interrupt_the_factors_of_long_transforms(kind: str, n: int) -> None:
     """Those of large prime numbers of elements take longer than the transform."""
     x = xp.zeros(n, dtype="float64" if kind == "rfft" else "complex128")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles import direct_sums as sums
 from oracles.formats import ALL
 
@@ -43,7 +44,7 @@ NO_ARRAYS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("kind", NO_ARRAYS)
+@run_each("kind", NO_ARRAYS)
 @names
 def test_other_objects_are_refused(name: str, kind: str) -> None:
     wrong = NO_ARRAYS[kind]
@@ -51,7 +52,7 @@ def test_other_objects_are_refused(name: str, kind: str) -> None:
         getattr(xp.fft, name)(wrong)
 
 
-@pytest.mark.parametrize("dtype", [*ALL, "complex32", "float8_e5m2", "float32x4"])
+@run_each("dtype", [*ALL, "complex32", "float8_e5m2", "float32x4"])
 @names
 def test_other_dtypes_are_refused(name: str, dtype: str) -> None:
     """Integers, bool, float16, and real numbers in the place of complex ones."""
@@ -63,14 +64,14 @@ def test_other_dtypes_are_refused(name: str, dtype: str) -> None:
         getattr(xp.fft, name)(x)
 
 
-@pytest.mark.parametrize("norm", ["", "none", "Backward", "forwards", "ortho ", "backward\0", "é"])
+@run_each("norm", ["", "none", "Backward", "forwards", "ortho ", "backward\0", "é"])
 @names
 def test_unknown_norms_are_refused(name: str, norm: str) -> None:
     with pytest.raises(ValueError, match=rf"{name}\(\): norm is .*'backward', 'ortho'"):
         getattr(xp.fft, name)(argument(name), norm=norm)
 
 
-@pytest.mark.parametrize("kind", ["NoneType", "int", "bytes", "list", "bool"])
+@run_each("kind", ["NoneType", "int", "bytes", "list", "bool"])
 @names
 def test_norms_of_other_types_are_refused(name: str, kind: str) -> None:
     wrong: dict[str, Any] = {"NoneType": None, "int": 1, "bytes": b"ortho", "list": ["ortho"]}
@@ -113,14 +114,14 @@ def test_parameters_are_positional_or_keywords_only(name: str) -> None:
 # --- n and axis
 
 
-@pytest.mark.parametrize("n", [0, -1, -7, -(2**63)])
+@run_each("n", [0, -1, -7, -(2**63)])
 @one_axis
 def test_n_less_than_one_is_refused(name: str, n: int) -> None:
     with pytest.raises(ValueError, match=rf"{name}\(\): n is {n};.*1"):
         getattr(xp.fft, name)(argument(name), n=n)
 
 
-@pytest.mark.parametrize("parameter", ["n", "axis"])
+@run_each("parameter", ["n", "axis"])
 @one_axis
 def test_wrong_types_of_numbers_are_refused(name: str, parameter: str) -> None:
     x, function = argument(name), getattr(xp.fft, name)
@@ -139,7 +140,7 @@ def test_wrong_types_of_numbers_are_refused(name: str, parameter: str) -> None:
             function(x, axis=None)
 
 
-@pytest.mark.parametrize("axis", [2, -3, 64, 2**62, -(2**62)])
+@run_each("axis", [2, -3, 64, 2**62, -(2**62)])
 @one_axis
 def test_axes_out_of_range_are_refused(name: str, axis: int) -> None:
     with pytest.raises(IndexError, match=rf"{axis} .*2"):
@@ -154,7 +155,7 @@ def test_a_point_has_no_axis(name: str) -> None:
             getattr(xp.fft, name)(x, **keywords)
 
 
-@pytest.mark.parametrize("n", HUGE, ids=lambda n: f"2**{n.bit_length() - 1}")
+@run_each("n", HUGE, ids=lambda n: f"2**{n.bit_length() - 1}")
 @one_axis
 def test_huge_lengths_are_refused(name: str, n: int) -> None:
     """There is no memory for them, or no number of bytes."""
@@ -212,7 +213,7 @@ WRONG_LENGTHS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
 }
 
 
-@pytest.mark.parametrize("kind", WRONG_LENGTHS)
+@run_each("kind", WRONG_LENGTHS)
 @several
 def test_wrong_lengths_and_axes_are_refused(name: str, kind: str) -> None:
     keywords, error, text = WRONG_LENGTHS[kind]
@@ -224,7 +225,7 @@ def test_wrong_lengths_and_axes_are_refused(name: str, kind: str) -> None:
     assert xp.all(x == 1)
 
 
-@pytest.mark.parametrize("n", HUGE, ids=lambda n: f"2**{n.bit_length() - 1}")
+@run_each("n", HUGE, ids=lambda n: f"2**{n.bit_length() - 1}")
 @several
 def test_huge_lengths_of_several_axes_are_refused(name: str, n: int) -> None:
     for s, axes in (((n,), (0,)), ((2, n), (0, 1)), ((n, 2), (0, 1)), ((n, n), (1, 0))):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles import direct_sums as sums
 from oracles.layouts import text
 from oracles.nested import Nested
@@ -24,7 +25,7 @@ def argument(name: str, extent: int, dtype: str, seed: int = 0) -> tuple[Any, li
     return xp.asarray(given, dtype=dtype), [sums.fixed(each) for each in values]
 
 
-@pytest.mark.parametrize("wide", [False, True], ids=["single", "double"])
+@run_each("wide", [False, True], ids=["single", "double"])
 @names
 def test_axes_are_cut_or_extended(name: str, wide: bool) -> None:
     """By zeros at the end, and at the end: every extent against every n, odd and even."""
@@ -80,7 +81,7 @@ def test_elements_behind_n_are_not_read(name: str) -> None:
     assert xp.all(xp.isfinite(function(x, n=n)))
 
 
-@pytest.mark.parametrize("name", sums.TRANSFORMS)
+@run_each("name", sums.TRANSFORMS)
 def test_dtypes_and_shapes_of_results(name: str) -> None:
     function = getattr(xp.fft, name)
     for dtype in sums.dtypes(name):
@@ -98,7 +99,7 @@ def test_dtypes_and_shapes_of_results(name: str) -> None:
             assert out.is_contiguous() and not out.readonly
 
 
-@pytest.mark.parametrize("name", sums.TRANSFORMS)
+@run_each("name", sums.TRANSFORMS)
 def test_results_are_new_and_arguments_stay(name: str) -> None:
     """Also where nothing is computed: of one element."""
     for shape in ((1, 1), (1, 2), (3, 4)):

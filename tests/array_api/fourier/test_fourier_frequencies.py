@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles import direct_sums as sums
 from oracles.formats import REAL_FLOATS, rounded, ulps
 
@@ -62,7 +63,7 @@ def test_frequencies_are_quotients(name: str) -> None:
                 assert ulps(got, right, "float64") <= 0.75, (n, d, got)
 
 
-@pytest.mark.parametrize("dtype", REAL_FLOATS)
+@run_each("dtype", REAL_FLOATS)
 @names
 def test_frequencies_are_rounded_to_the_dtype(name: str, dtype: str) -> None:
     for given in (dtype, getattr(xp, dtype)):
@@ -101,14 +102,14 @@ def test_spacings_that_are_no_finite_numbers(name: str) -> None:
     assert not xp.any(getattr(xp.fft, name)(5, d=math.inf))
 
 
-@pytest.mark.parametrize("n", [0, -1, -(2**40)])
+@run_each("n", [0, -1, -(2**40)])
 @names
 def test_frequencies_of_no_elements_are_refused(name: str, n: int) -> None:
     with pytest.raises(ValueError, match=rf"{name}\(\).* {n}"):
         getattr(xp.fft, name)(n)
 
 
-@pytest.mark.parametrize("d", [0, 0.0, -0.0, False], ids=["0", "0.0", "-0.0", "False"])
+@run_each("d", [0, 0.0, -0.0, False], ids=["0", "0.0", "-0.0", "False"])
 @names
 def test_a_spacing_of_zero_is_refused(name: str, d: Any) -> None:
     with pytest.raises(ValueError, match=rf"{name}\(\).* d .*0"):
@@ -120,21 +121,21 @@ WRONG_D = {"text": "1", "None": None, "list": [1.0], "complex": 1j, "bytes": b"1
 WRONG_DTYPES = ("bool", "int8", "int32", "int64", "uint8", "complex64", "complex128", "float8_e5m2")
 
 
-@pytest.mark.parametrize("kind", WRONG_N)
+@run_each("kind", WRONG_N)
 @names
 def test_wrong_types_of_n_are_refused(name: str, kind: str) -> None:
     with pytest.raises(TypeError, match=f"{type(WRONG_N[kind]).__name__}"):
         getattr(xp.fft, name)(WRONG_N[kind])
 
 
-@pytest.mark.parametrize("kind", WRONG_D)
+@run_each("kind", WRONG_D)
 @names
 def test_wrong_types_of_spacings_are_refused(name: str, kind: str) -> None:
     with pytest.raises(TypeError, match=rf"{name}\(\).*{type(WRONG_D[kind]).__name__}"):
         getattr(xp.fft, name)(4, d=WRONG_D[kind])
 
 
-@pytest.mark.parametrize("dtype", WRONG_DTYPES)
+@run_each("dtype", WRONG_DTYPES)
 @names
 def test_frequencies_of_other_dtypes_are_refused(name: str, dtype: str) -> None:
     for given in (dtype, getattr(xp, dtype)):

@@ -8,6 +8,7 @@ import random
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles import direct_sums as sums
 from oracles.layouts import misaligned, views
 from oracles.nested import Shape
@@ -21,7 +22,7 @@ LENGTHS = (1, 2, 5, 12, 22, 33, 64, 67, 97, 105, 128)
 #: Around the numbers of sequences that are transformed side by side.
 BATCHES = (1, 3, 7, 8, 9, 16, 17, 33)
 WIDE = [False, True]
-precisions = pytest.mark.parametrize("wide", WIDE, ids=["single", "double"])
+precisions = run_each("wide", WIDE, ids=["single", "double"])
 names = pytest.mark.parametrize("name", sums.ONE_AXIS)
 
 

@@ -12,6 +12,7 @@ import sys
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles import direct_sums as sums
 
 import refarray
@@ -23,7 +24,7 @@ SIGNATURES = {
     **dict.fromkeys(sums.FREQUENCIES, "(n, /, *, d=1.0, dtype=None, device=None)"),
     **dict.fromkeys(sums.SHIFTS, "(x, /, *, axes=None)"),
 }
-names = pytest.mark.parametrize("name", sums.NAMES)
+names = run_each("name", sums.NAMES)
 
 
 def run(code: str) -> str:
@@ -78,7 +79,7 @@ PROGRAMS = {
 
 
 @pytest.mark.not_sanitized("isolated mode ignores PYTHONMALLOC, and LSan reports arenas as leaks")
-@pytest.mark.parametrize("kind", PROGRAMS)
+@run_each("kind", PROGRAMS)
 def test_the_module_is_imported_on_first_use(kind: str) -> None:
     code, printed = PROGRAMS[kind]
     assert run(code) == printed

@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles import direct_sums as sums
 from oracles.nested import Nested, Shape, from_array
 
@@ -14,7 +15,7 @@ import refarray
 
 xp: Any = refarray
 names = pytest.mark.parametrize("name", sums.SEVERAL_AXES)
-norms = pytest.mark.parametrize("norm", sums.NORMS)
+norms = run_each("norm", sums.NORMS)
 
 
 def argument(name: str, shape: Shape, wide: bool = True) -> Any:

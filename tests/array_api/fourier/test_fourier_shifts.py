@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles import direct_sums as sums
 from oracles.checks import assert_equal
 from oracles.formats import FLOATS
@@ -70,7 +71,7 @@ def every_axes(ndim: int) -> list[Any]:
     return [*found[:60], list(range(ndim))]
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
+@run_each("dtype", FLOATS)
 def test_shifts_are_rolls(dtype: str) -> None:
     for shape in SHAPES:
         x = counted(shape, dtype)
@@ -121,7 +122,7 @@ def test_special_numbers_are_moved_unchanged(name: str) -> None:
     assert repr(out.tolist()) == repr([x.tolist()[i] for i in (2, 3, 0, 1)])
 
 
-@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "uint16", "float8_e5m2", "complex32"])
+@run_each("dtype", ["bool", "int8", "int64", "uint16", "float8_e5m2", "complex32"])
 @names
 def test_shifts_of_other_dtypes_are_refused(name: str, dtype: str) -> None:
     with pytest.raises(TypeError, match=rf"{name}\(\).*{dtype}"):
@@ -142,7 +143,7 @@ WRONG_AXES: dict[str, tuple[Any, type[Exception]]] = {
 }
 
 
-@pytest.mark.parametrize("kind", WRONG_AXES)
+@run_each("kind", WRONG_AXES)
 @names
 def test_wrong_axes_of_shifts_are_refused(name: str, kind: str) -> None:
     axes, error = WRONG_AXES[kind]

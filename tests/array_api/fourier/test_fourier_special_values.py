@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles import direct_sums as sums
 
 import refarray
@@ -21,7 +22,7 @@ def argument(name: str, n: int, dtype: str) -> Any:
     return xp.asarray(sums.as_argument(name, values), dtype=dtype)
 
 
-@pytest.mark.parametrize("special", [nan, inf, -inf], ids=["nan", "inf", "-inf"])
+@run_each("special", [nan, inf, -inf], ids=["nan", "inf", "-inf"])
 @names
 def test_no_element_of_the_result_is_finite(name: str, special: float) -> None:
     """Every element depends on every element of the sequence."""
@@ -62,7 +63,7 @@ def test_not_a_number_over_several_axes(name: str) -> None:
         assert xp.all(xp.isfinite(out[0, ...])) and xp.all(xp.isfinite(out[2, ...]))
 
 
-@pytest.mark.parametrize("part", [1.0, -3.5, inf, nan], ids=str)
+@run_each("part", [1.0, -3.5, inf, nan], ids=str)
 @pytest.mark.parametrize("name", ["irfft", "hfft"])
 def test_imaginary_parts_that_are_ignored(name: str, part: float) -> None:
     """Those of element 0 and, if n is even, of element n / 2: the same bits."""

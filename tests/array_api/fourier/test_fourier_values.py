@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles import direct_sums as sums
 from oracles.checks import assert_dtype
 from oracles.nested import Nested
@@ -31,8 +32,8 @@ def check(name: str, dtype: str, n: int, norm: str = "backward", seed: int = 0) 
     sums.assert_close(out, Nested(exact, (len(exact),)), result, n, factors)
 
 
-@pytest.mark.parametrize("sizes", SIZES)
-@pytest.mark.parametrize("wide", [False, True], ids=["single", "double"])
+@run_each("sizes", SIZES)
+@run_each("wide", [False, True], ids=["single", "double"])
 @pytest.mark.parametrize("name", sums.ONE_AXIS)
 def test_values(name: str, wide: bool, sizes: str) -> None:
     """Without a factor: the error is that of the sums alone."""
@@ -41,15 +42,15 @@ def test_values(name: str, wide: bool, sizes: str) -> None:
         check(name, sums.dtypes(name)[wide], n, norm)
 
 
-@pytest.mark.parametrize("norm", sums.NORMS)
-@pytest.mark.parametrize("wide", [False, True], ids=["single", "double"])
+@run_each("norm", sums.NORMS)
+@run_each("wide", [False, True], ids=["single", "double"])
 @pytest.mark.parametrize("name", sums.ONE_AXIS)
 def test_norms(name: str, wide: bool, norm: str) -> None:
     for n in (*range(1, 41), 67, 97, 128, 385):
         check(name, sums.dtypes(name)[wide], n, norm)
 
 
-@pytest.mark.parametrize("name", sums.ONE_AXIS)
+@run_each("name", sums.ONE_AXIS)
 def test_the_default_norm_is_backward(name: str) -> None:
     for n in (2, 5, 12):
         x = xp.asarray(sums.as_argument(name, sums.sample(n, 1)), dtype=sums.dtypes(name)[1])
@@ -58,7 +59,7 @@ def test_the_default_norm_is_backward(name: str) -> None:
         assert out.tobytes() != getattr(xp.fft, name)(x, norm="forward").tobytes()
 
 
-@pytest.mark.parametrize("name", sums.ONE_AXIS)
+@run_each("name", sums.ONE_AXIS)
 def test_numbers_of_double_precision(name: str) -> None:
     """All bits of the argument count."""
     for n in (2, 3, 4, 7, 15, 16, 22, 35, 61, 64, 67, 90):
@@ -73,7 +74,7 @@ def test_numbers_of_double_precision(name: str) -> None:
         sums.assert_close(out, exact, sums.result_dtype(name, str(x.dtype)), n, 1)
 
 
-@pytest.mark.parametrize("name", sums.ONE_AXIS)
+@run_each("name", sums.ONE_AXIS)
 def test_single_precision_is_single(name: str) -> None:
     """The result of 32-bit numbers is not that of 64-bit ones, rounded: it has their dtype."""
     narrow, wide = sums.dtypes(name)
@@ -84,7 +85,7 @@ def test_single_precision_is_single(name: str) -> None:
         )
 
 
-@pytest.mark.parametrize("scale", [2.0**-140, 2.0**-60, 2.0**60, 2.0**110])
+@run_each("scale", [2.0**-140, 2.0**-60, 2.0**60, 2.0**110])
 @pytest.mark.parametrize("name", sums.ONE_AXIS)
 def test_powers_of_two_scale_the_result(name: str, scale: float) -> None:
     """The algorithm adds and multiplies only: a power of two changes no bit of the fraction."""
@@ -97,7 +98,7 @@ def test_powers_of_two_scale_the_result(name: str, scale: float) -> None:
         assert xp.all(function(xp.astype(scaled, dtype)) == wanted), n
 
 
-@pytest.mark.parametrize("name", sums.ONE_AXIS)
+@run_each("name", sums.ONE_AXIS)
 def test_large_and_small_numbers_of_single_precision(name: str) -> None:
     """Results near the limits of float32 neither overflow nor vanish on the way."""
     dtype = sums.dtypes(name)[0]

@@ -6,6 +6,7 @@ import operator
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles.formats import NUMERIC
 from oracles.layouts import misaligned, text, views
 from oracles.nested import Shape
@@ -46,7 +47,7 @@ def operands(left: Shape, right: Shape, dtype: str) -> tuple[Any, Any]:
     return as_array(x, dtype), as_array(y, dtype)
 
 
-@pytest.mark.parametrize("dtype", NUMERIC)
+@run_each("dtype", NUMERIC)
 def test_matmul_is_its_operator(dtype: str) -> None:
     for left, right in SHAPES:
         x, y = operands(left, right, dtype)
@@ -63,7 +64,7 @@ def test_matmul_operators_promote() -> None:
             assert str(out.dtype) == dtype and out.tolist() == [[3, 3], [3, 3]]
 
 
-@pytest.mark.parametrize("dtype", NUMERIC)
+@run_each("dtype", NUMERIC)
 def test_matmul_in_place_writes_into_its_target(dtype: str) -> None:
     for left, right in IN_PLACE:
         x, y = operands(left, right, dtype)
@@ -97,8 +98,8 @@ def test_matmul_in_place_leaves_gaps_alone() -> None:
             assert int(whole[i, j]) == (6 if i in (1, 3) and j in (2, 4, 6) else 1)
 
 
-@pytest.mark.parametrize("dtype", NUMERIC)
-@pytest.mark.parametrize("extent", [3, 40])
+@run_each("dtype", NUMERIC)
+@run_each("extent", [3, 40])
 def test_matmul_in_place_reads_overlapping_operands_first(dtype: str, extent: int) -> None:
     """The result is that of an operand that was copied before."""
     memory, _ = operands((2 * extent, extent), (1,), dtype)
@@ -180,7 +181,7 @@ def test_matmul_in_place_refuses_read_only_targets() -> None:
     assert x.tolist() == [[1, 1], [1, 1]]
 
 
-@pytest.mark.parametrize("wrong", [2, 1.5, 2j, True, None, "text", [1.0, 2.0], {}], ids=str)
+@run_each("wrong", [2, 1.5, 2j, True, None, "text", [1.0, 2.0], {}], ids=str)
 def test_matmul_operators_refuse_other_objects(wrong: Any) -> None:
     for dtype in ("int32", "float64"):
         x = xp.ones((2, 2), dtype=dtype)

@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles.formats import INTEGERS, NUMERIC
 from oracles.nested import Nested, Shape, size_of
 from oracles.products import (
@@ -87,13 +88,13 @@ def check(left: Shape, right: Shape, dtype: str) -> Any:
     return out
 
 
-@pytest.mark.parametrize("dtype", NUMERIC)
+@run_each("dtype", NUMERIC)
 def test_matmul_of_vectors_matrices_and_stacks(dtype: str) -> None:
     for left, right, shape in SHAPES:
         assert check(left, right, dtype).shape == shape
 
 
-@pytest.mark.parametrize("dtype", NUMERIC)
+@run_each("dtype", NUMERIC)
 def test_matmul_without_terms_or_elements(dtype: str) -> None:
     for left, right, shape in EMPTY:
         out = xp.matmul(xp.ones(left, dtype=dtype), xp.ones(right, dtype=dtype))
@@ -102,7 +103,7 @@ def test_matmul_without_terms_or_elements(dtype: str) -> None:
             assert out.tobytes() == bytes(out.nbytes)
 
 
-@pytest.mark.parametrize("dtype", NUMERIC)
+@run_each("dtype", NUMERIC)
 def test_matmul_around_the_edges_of_blocks(dtype: str) -> None:
     for edge in EDGES:
         check((edge, 19), (19, 21), dtype)
@@ -110,7 +111,7 @@ def test_matmul_around_the_edges_of_blocks(dtype: str) -> None:
         check((5, 18), (18, edge), dtype)
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint64", "float32", "float64", "complex64"])
+@run_each("dtype", ["int8", "uint64", "float32", "float64", "complex64"])
 def test_matmul_of_vectors_around_the_edges_of_blocks(dtype: str) -> None:
     for edge in EDGES:
         check((edge,), (edge,), dtype)
@@ -122,7 +123,7 @@ def test_matmul_of_vectors_around_the_edges_of_blocks(dtype: str) -> None:
         check((5, 1), (1, edge), dtype)
 
 
-@pytest.mark.parametrize("dtype", ["int16", "int64", "bfloat16", "float32", "complex128"])
+@run_each("dtype", ["int16", "int64", "bfloat16", "float32", "complex128"])
 def test_matmul_with_two_extents_around_the_edges_of_blocks(dtype: str) -> None:
     for first, second in itertools.product((8, 13, 16, 33, 65), repeat=2):
         check((first, second), (second, 3), dtype)
@@ -150,7 +151,7 @@ def test_matmul_of_many_small_matrices(dtype: str) -> None:
     check((257, 1, 3), (3, 1), dtype)
 
 
-@pytest.mark.parametrize("left", NUMERIC)
+@run_each("left", NUMERIC)
 def test_matmul_promotes_its_operands_first(left: str) -> None:
     for right in NUMERIC:
         if (left, right) not in PROMOTION:

@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles.formats import ALL
 from oracles.layouts import views
 from oracles.nested import Shape
@@ -27,7 +28,7 @@ def address(x: Any) -> int:
     return int(x.__array_interface__["data"][0])
 
 
-@pytest.mark.parametrize("dtype", ALL)
+@run_each("dtype", ALL)
 def test_matrix_transpose_of_every_dtype(dtype: str) -> None:
     x = xp.asarray(samples(dtype), dtype=dtype).reshape((2, -1))
     out = xp.matrix_transpose(x)
@@ -36,7 +37,7 @@ def test_matrix_transpose_of_every_dtype(dtype: str) -> None:
     assert repr(out.tolist()) == repr([list(pair) for pair in zip(*rows, strict=True)])
 
 
-@pytest.mark.parametrize("shape", [*SHAPES, *EMPTY], ids=str)
+@run_each("shape", [*SHAPES, *EMPTY], ids=str)
 def test_matrix_transpose_swaps_the_last_two_axes(shape: Shape) -> None:
     x = counted(shape)
     for _, y in [("", x), *(views(x) if x.size else [])]:
@@ -50,7 +51,7 @@ def test_matrix_transpose_swaps_the_last_two_axes(shape: Shape) -> None:
         assert again.strides == y.strides
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@run_each("shape", SHAPES, ids=str)
 def test_matrix_transpose_shares_its_memory(shape: Shape) -> None:
     x = counted(shape)
     out = xp.matrix_transpose(x)
@@ -87,7 +88,7 @@ def test_matrix_transpose_needs_two_axes(shape: Shape) -> None:
         assert str(len(shape)) in str(caught.value)
 
 
-@pytest.mark.parametrize("wrong", [None, 1, 1.5, "text", [[1.0]], ((1,),), {}], ids=str)
+@run_each("wrong", [None, 1, 1.5, "text", [[1.0]], ((1,),), {}], ids=str)
 def test_matrix_transpose_refuses_other_objects(wrong: Any) -> None:
     with pytest.raises(TypeError) as caught:
         xp.matrix_transpose(wrong)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles.formats import NUMERIC
 from oracles.nested import Shape
 from oracles.promotion import UNDEFINED
@@ -63,7 +64,7 @@ def test_help_shows_the_signatures_of_the_standard(name: str) -> None:
     assert name in xp.__all__ and name in dir(xp)
 
 
-@pytest.mark.parametrize(("left", "right"), SHAPES, ids=str)
+@run_each(("left", "right"), SHAPES, ids=str)
 def test_matmul_names_both_shapes_that_do_not_match(left: Shape, right: Shape) -> None:
     for dtype in ("int8", "float64"):
         x, y = xp.ones(left, dtype=dtype), xp.ones(right, dtype=dtype)

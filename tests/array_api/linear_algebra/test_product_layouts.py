@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles.formats import NUMERIC
 from oracles.layouts import views
 from oracles.nested import Shape
@@ -55,7 +56,7 @@ def check(function: Any, x: Any, y: Any) -> None:
         assert (left.tobytes(), right.tobytes()) == before, name
 
 
-@pytest.mark.parametrize("dtype", NUMERIC)
+@run_each("dtype", NUMERIC)
 def test_matmul_reads_every_layout(dtype: str) -> None:
     for left, right in SHAPES:
         check(xp.matmul, *operands(left, right, dtype))
@@ -72,7 +73,7 @@ def test_matmul_of_transposed_operands_around_the_edges_of_blocks(dtype: str) ->
                 assert xp.matmul(*pair).tobytes() == wanted, (left, right)
 
 
-@pytest.mark.parametrize("dtype", SOME)
+@run_each("dtype", SOME)
 def test_vecdot_reads_every_layout(dtype: str) -> None:
     for left, right in (((40,), (40,)), ((5, 33), (33,)), ((3, 1, 9), (4, 9)), ((2, 3), (2, 3))):
         check(xp.vecdot, *operands(left, right, dtype))
@@ -80,7 +81,7 @@ def test_vecdot_reads_every_layout(dtype: str) -> None:
         check(lambda x, y: xp.vecdot(x, y, axis=-2), *operands(left, right, dtype))
 
 
-@pytest.mark.parametrize("dtype", SOME)
+@run_each("dtype", SOME)
 def test_tensordot_reads_every_layout(dtype: str) -> None:
     left, right = (3, 4, 5), (5, 4, 3)
     for axes in (0, 1, ((0, 2), (2, 0)), ((2, 1), (0, 1)), ((1,), (1,)), ((0, 1, 2), (2, 1, 0))):
@@ -106,7 +107,7 @@ def test_products_of_broadcast_operands(dtype: str) -> None:
         assert contracted[0].tobytes() == contracted[1].tobytes()
 
 
-@pytest.mark.parametrize("dtype", SOME)
+@run_each("dtype", SOME)
 def test_an_operand_may_be_both_operands(dtype: str) -> None:
     x, _ = operands((20, 20), (1,), dtype)
     for left, right in ((x, x), (x, x.mT), (x.mT, x), (x[::2, :], x[:, ::-1]), (x, x[:, 3])):
@@ -139,7 +140,7 @@ def patterned(shape: Shape, dtype: str, seed: int) -> Any:
     return xp.tile(some, (size // 997 + 1,))[:size].reshape(shape)
 
 
-@pytest.mark.parametrize("dtype", ["int8", "float32", "float64", "bfloat16", "complex64"])
+@run_each("dtype", ["int8", "float32", "float64", "bfloat16", "complex64"])
 def test_threads_do_not_change_the_bits_of_matmul(dtype: str) -> None:
     for left, right in LARGE:
         x, y = patterned(left, dtype, 1), patterned(right, dtype, 2)

@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles.checks import flat
 from oracles.formats import COMPLEX, COMPONENT, FLOATS, FORMATS, REAL_FLOATS
 from oracles.nested import Shape
@@ -38,7 +39,7 @@ SHAPES: list[tuple[Shape, Shape]] = [
 ]
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
+@run_each("dtype", FLOATS)
 def test_matmul_errs_by_less_than_its_bound(dtype: str) -> None:
     for left, right in SHAPES:
         x, y = large_numbers(dtype, left, 1), large_numbers(dtype, right, 2)
@@ -46,7 +47,7 @@ def test_matmul_errs_by_less_than_its_bound(dtype: str) -> None:
         assert_in_range(out, matmul(x, y, range_dot(dtype)), dtype)
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
+@run_each("dtype", FLOATS)
 def test_vecdot_errs_by_less_than_its_bound(dtype: str) -> None:
     for left, right in (((300,), (300,)), ((5, 33), (4, 1, 33)), ((3, 1000), (1000,))):
         x, y = large_numbers(dtype, left, 1), large_numbers(dtype, right, 2)
@@ -54,7 +55,7 @@ def test_vecdot_errs_by_less_than_its_bound(dtype: str) -> None:
         assert_in_range(out, vecdot(x, y, -1, range_dot(dtype, dtype in COMPLEX)), dtype)
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
+@run_each("dtype", FLOATS)
 def test_tensordot_errs_by_less_than_its_bound(dtype: str) -> None:
     for axes in (2, 1, ((0, 2), (2, 0))):
         x, y = large_numbers(dtype, (5, 9, 5), 1), large_numbers(dtype, (5, 9, 5), 2)
@@ -63,7 +64,7 @@ def test_tensordot_errs_by_less_than_its_bound(dtype: str) -> None:
         assert_in_range(out, tensordot(x, y, axes, range_dot(dtype)), dtype)
 
 
-@pytest.mark.parametrize("left", FLOATS)
+@run_each("left", FLOATS)
 def test_matmul_of_mixed_dtypes_rounds_in_the_wider_one(left: str) -> None:
     for right in FLOATS:
         if (left, right) in PROMOTION:
@@ -75,7 +76,7 @@ def test_matmul_of_mixed_dtypes_rounds_in_the_wider_one(left: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["matmul", "vecdot", "tensordot"])
-@pytest.mark.parametrize("dtype", NARROW)
+@run_each("dtype", NARROW)
 def test_narrow_floats_are_added_in_float32_and_rounded_once(name: str, dtype: str) -> None:
     function = getattr(xp, name)
     for count in (1, 2, 7, 64, 65, 300, 3000):
@@ -111,7 +112,7 @@ def test_products_that_overflow_are_infinite(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["matmul", "vecdot", "tensordot"])
-@pytest.mark.parametrize("dtype", REAL_FLOATS)
+@run_each("dtype", REAL_FLOATS)
 def test_nan_and_infinity_reach_the_sum(name: str, dtype: str) -> None:
     keywords = {"axes": 1} if name == "tensordot" else {}
     for count in (1, 2, 8, 17, 64, 300):
@@ -152,7 +153,7 @@ def test_nan_and_infinity_stay_in_their_row_and_column(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["matmul", "vecdot", "tensordot"])
-@pytest.mark.parametrize("dtype", FLOATS)
+@run_each("dtype", FLOATS)
 def test_sums_of_zeros_are_zero(name: str, dtype: str) -> None:
     """Of either sign, unless there is no term: then the zero is positive."""
     keywords = {"axes": 1} if name == "tensordot" else {}

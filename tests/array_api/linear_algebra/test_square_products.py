@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from helpers.cases import run_each
 
 import refarray as xp
 
@@ -17,7 +17,7 @@ def matrices(dtype: str) -> tuple[Any, Any]:
     return xp.asarray(LEFT, dtype=dtype), xp.asarray(RIGHT, dtype=dtype)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@run_each("dtype", DTYPES)
 def test_operands_keep_their_places(dtype: str) -> None:
     a, b = matrices(dtype)
     assert (a @ b).tolist() == PRODUCT
@@ -27,7 +27,7 @@ def test_operands_keep_their_places(dtype: str) -> None:
     assert xp.tensordot(a, b, axes=((0,), (1,))).tolist() == [[23, 34], [34, 50]]
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@run_each("dtype", DTYPES)
 def test_square_matrices_are_not_transposed_for_vectors(dtype: str) -> None:
     a, b = matrices(dtype)
     assert xp.matmul(a, b[0, :]).tolist() == [17, 39]
@@ -35,7 +35,7 @@ def test_square_matrices_are_not_transposed_for_vectors(dtype: str) -> None:
     assert xp.matmul(a[:, 0], b[:, 1]).tolist() == 33
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@run_each("dtype", DTYPES)
 def test_stacks_are_aligned_at_the_last_axes(dtype: str) -> None:
     a, b = matrices(dtype)
     stack = xp.stack([b, b + b])

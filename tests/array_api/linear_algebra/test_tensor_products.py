@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles.checks import flat
 from oracles.formats import INTEGERS, NUMERIC
 from oracles.nested import Nested, Shape, size_of
@@ -84,13 +85,13 @@ def check(left: Shape, right: Shape, axes: Any, dtype: str) -> Any:
     return out
 
 
-@pytest.mark.parametrize("dtype", NUMERIC)
+@run_each("dtype", NUMERIC)
 def test_tensordot_over_every_kind_of_axes(dtype: str) -> None:
     for left, right, axes, shape in CASES:
         assert check(left, right, axes, dtype).shape == shape
 
 
-@pytest.mark.parametrize("dtype", NUMERIC)
+@run_each("dtype", NUMERIC)
 def test_tensordot_without_terms_or_elements(dtype: str) -> None:
     for left, right, axes, shape in EMPTY:
         out = xp.tensordot(xp.ones(left, dtype=dtype), xp.ones(right, dtype=dtype), axes=axes)
@@ -130,7 +131,7 @@ def test_tensordot_contracts_two_axes_by_default() -> None:
         xp.tensordot(x, y, 2)
 
 
-@pytest.mark.parametrize("left", NUMERIC)
+@run_each("left", NUMERIC)
 def test_tensordot_promotes_its_operands_first(left: str) -> None:
     for right in NUMERIC:
         if (left, right) not in PROMOTION:
@@ -157,7 +158,7 @@ def test_tensordot_takes_axes_of_every_integer_and_sequence() -> None:
         assert xp.tensordot(x, x, axes=axes).tolist() == wanted, axes
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("left", "right", "axes"),
     [
         ((2, 3), (4, 5), 1),

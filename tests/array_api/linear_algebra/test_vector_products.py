@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles.formats import COMPLEX, INTEGERS, NUMERIC
 from oracles.nested import Nested, Shape, size_of
 from oracles.products import (
@@ -61,7 +62,7 @@ def numbers(dtype: str, shape: Shape, seed: int) -> Nested:
     return (large_numbers if dtype in INTEGERS else small_numbers)(dtype, shape, seed)
 
 
-@pytest.mark.parametrize("dtype", NUMERIC)
+@run_each("dtype", NUMERIC)
 def test_vecdot_along_every_axis(dtype: str) -> None:
     for left, right, axis, shape in CASES:
         x, y = numbers(dtype, left, 1), numbers(dtype, right, 2)
@@ -73,7 +74,7 @@ def test_vecdot_along_every_axis(dtype: str) -> None:
             assert_product(xp.vecdot(a, b), wanted, dtype)
 
 
-@pytest.mark.parametrize("dtype", NUMERIC)
+@run_each("dtype", NUMERIC)
 def test_vecdot_without_terms_or_elements(dtype: str) -> None:
     for left, right, axis, shape in EMPTY:
         out = xp.vecdot(xp.ones(left, dtype=dtype), xp.ones(right, dtype=dtype), axis=axis)
@@ -82,7 +83,7 @@ def test_vecdot_without_terms_or_elements(dtype: str) -> None:
             assert out.tobytes() == bytes(out.nbytes)
 
 
-@pytest.mark.parametrize("dtype", NUMERIC)
+@run_each("dtype", NUMERIC)
 def test_vecdot_around_the_edges_of_blocks(dtype: str) -> None:
     work = conjugated_dot(dtype)
     for edge in (*EDGES, 1025, 5000):
@@ -92,7 +93,7 @@ def test_vecdot_around_the_edges_of_blocks(dtype: str) -> None:
             assert_product(out, vecdot(x, y, axis, work), dtype)
 
 
-@pytest.mark.parametrize("left", NUMERIC)
+@run_each("left", NUMERIC)
 def test_vecdot_promotes_its_operands_first(left: str) -> None:
     for right in NUMERIC:
         if (left, right) not in PROMOTION:
@@ -154,7 +155,7 @@ def test_vecdot_refuses_shapes_that_do_not_broadcast() -> None:
         assert str(left) in str(caught.value) and str(right) in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("left", "right", "axis"),
     [
         ((3,), (3,), -2),

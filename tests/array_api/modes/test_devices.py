@@ -8,6 +8,7 @@ import pickle
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 
 import refarray
 
@@ -32,7 +33,7 @@ def test_results_are_on_the_device() -> None:
     assert x.__array_namespace__() is xp
 
 
-@pytest.mark.parametrize(
+@run_each(
     "call",
     [
         memoryview,
@@ -137,7 +138,7 @@ def test_info() -> None:
         info.dtypes(device="gpu")
 
 
-@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+@run_each("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_pickles(protocol: int) -> None:
     for device in (GPU, CPU):
         x = xp.asarray([0.0, 1.0], device=device)
@@ -157,7 +158,7 @@ def test_unknown_devices() -> None:
         xp.zeros(3).to_device(GPU, stream=1)
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("arguments", "error"),
     [
         ({"name": ""}, TypeError),
@@ -172,7 +173,7 @@ def test_bad_devices(arguments: Any, error: Any) -> None:
         refarray.VirtualDevice(**arguments)
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("arguments", "error"),
     [
         ({"devices": ["gpu"]}, TypeError),
@@ -203,8 +204,8 @@ def test_extensions() -> None:
     assert refarray.namespace(extensions=["fft", "linalg"]) is refarray
 
 
-@pytest.mark.parametrize("base", [list, tuple])
-@pytest.mark.parametrize("method", ["__len__", "__getitem__", "__iter__", "__bool__", "__eq__"])
+@run_each("base", [list, tuple])
+@run_each("method", ["__len__", "__getitem__", "__iter__", "__bool__", "__eq__"])
 def test_functions_pass_on_what_a_method_of_an_argument_raises(base: Any, method: str) -> None:
     def fail(self: Any, *_: Any) -> Any:
         raise ZeroDivisionError(method)

@@ -11,6 +11,7 @@ import weakref
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 
 import refarray
 from refarray._namespaces.by_name import PACKAGE, arguments_in
@@ -27,7 +28,7 @@ ARGUMENTS: list[dict[str, Any]] = [
     {"devices": [gpu, refarray.VirtualDevice("b")], "extensions": ["fft"]},
     {"default_dtypes": {"real floating": refarray.float32}},
 ]
-arguments = pytest.mark.parametrize("arguments", ARGUMENTS, ids=str)
+arguments = run_each("arguments", ARGUMENTS, ids=str)
 unlike = {"name": 0}
 
 
@@ -129,7 +130,7 @@ def test_only_refarray_strict_is_a_module_by_itself() -> None:
     assert run.stdout.split() == []
 
 
-@pytest.mark.parametrize(
+@run_each(
     "text",
     [
         "",

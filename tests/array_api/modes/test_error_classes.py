@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy
 import pytest
+from helpers.cases import run_each
 
 import refarray as ra
 
 SPACES: list[Any] = [ra, ra.namespace(strict=True), ra.namespace(immutable=True)]
-spaces = pytest.mark.parametrize("xp", SPACES, ids=lambda xp: xp.__name__)
+spaces = run_each("xp", SPACES, ids=lambda xp: xp.__name__)
 
 #: What functions with an axis take before it.
 FIRST: dict[str, Callable[[Any], tuple[Any, ...]]] = {

@@ -7,19 +7,20 @@ import pickle
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 
 import refarray
 
 open_: Any = refarray.namespace(immutable=True)
 strict: Any = refarray.namespace(immutable=True, strict=True)
-both = pytest.mark.parametrize("xp", [open_, strict], ids=["open", "strict"])
+both = run_each("xp", [open_, strict], ids=["open", "strict"])
 
 IN_PLACE = ("+=", "-=", "*=", "/=", "//=", "%=", "**=")
 BITWISE = ("&=", "|=", "^=", "<<=", ">>=")
 
 
 @both
-@pytest.mark.parametrize("index", [0, -1, slice(None), ..., (0,), (...,), slice(0, 0)])
+@run_each("index", [0, -1, slice(None), ..., (0,), (...,), slice(0, 0)])
 def test_assignment_raises(xp: Any, index: Any) -> None:
     x = xp.asarray([1.0, 2.0, 3.0])
     for value in (7.0, x):
@@ -33,7 +34,7 @@ def test_assignment_raises(xp: Any, index: Any) -> None:
 
 
 @both
-@pytest.mark.parametrize("operator", [*IN_PLACE, *BITWISE, "@="])
+@run_each("operator", [*IN_PLACE, *BITWISE, "@="])
 def test_operators_in_place_rebind(xp: Any, operator: str) -> None:
     dtype = xp.int64 if operator in BITWISE else xp.float64
     before = xp.asarray([[4, 3], [2, 1]], dtype=dtype)

@@ -8,12 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 
 import refarray
 
 lazy: Any = refarray.namespace(lazy=True)
 strict: Any = refarray.namespace(lazy=True, strict=True)
-both = pytest.mark.parametrize("xp", [lazy, strict], ids=["open", "strict"])
+both = run_each("xp", [lazy, strict], ids=["open", "strict"])
 
 COUNTING: dict[str, Callable[[Any, Any], Any]] = {
     "nonzero": lambda xp, x: xp.nonzero(x),
@@ -32,7 +33,7 @@ MASKS: dict[str, Callable[[Any], Any]] = {
 
 
 @both
-@pytest.mark.parametrize("convert", [bool, int, float, complex, math.sqrt])
+@run_each("convert", [bool, int, float, complex, math.sqrt])
 def test_numbers_are_not_computed(xp: Any, convert: Any) -> None:
     for number in (1.0, 1, True, 1j):
         with pytest.raises(ValueError, match="refarray_.*lazy"):
@@ -74,7 +75,7 @@ def test_what_needs_no_elements_works(xp: Any) -> None:
     assert pickle.loads(pickle.dumps(x)).__array_namespace__() is xp
 
 
-@pytest.mark.parametrize("modes", [{}, {"strict": True}, {"immutable": True}], ids=str)
+@run_each("modes", [{}, {"strict": True}, {"immutable": True}], ids=str)
 @pytest.mark.parametrize("name", COUNTING)
 def test_shapes_that_depend_on_elements(modes: dict[str, bool], name: str) -> None:
     function = COUNTING[name]
@@ -89,8 +90,8 @@ def test_shapes_that_depend_on_elements(modes: dict[str, bool], name: str) -> No
     assert xp.__array_namespace_info__().capabilities()["data-dependent shapes"]
 
 
-@pytest.mark.parametrize("modes", [{}, {"strict": True}], ids=str)
-@pytest.mark.parametrize("what", MASKS)
+@run_each("modes", [{}, {"strict": True}], ids=str)
+@run_each("what", MASKS)
 def test_masks(modes: dict[str, bool], what: str) -> None:
     index = MASKS[what]
     for more in ({"lazy": True}, {"boolean_indexing": False}):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from modes import expressions
 
 import refarray
@@ -15,7 +16,7 @@ import refarray
 strict: Any = refarray.namespace(strict=True)
 immutable: Any = refarray.namespace(immutable=True)
 SPACES = {"refarray": refarray, "refarray_strict": strict, "refarray_immutable": immutable}
-pairs = pytest.mark.parametrize(("one", "two"), list(itertools.permutations(SPACES, 2)))
+pairs = run_each(("one", "two"), list(itertools.permutations(SPACES, 2)))
 
 TABLE = Path(__file__).parents[2] / "package/array_api_signatures.toml"
 FUNCTIONS = tomllib.loads(TABLE.read_text(encoding="utf-8"))["functions"]
@@ -42,7 +43,7 @@ def mixes(one: str, two: str) -> Any:
 
 
 @pairs
-@pytest.mark.parametrize("operator", expressions.OPERATORS)
+@run_each("operator", expressions.OPERATORS)
 def test_operators(one: str, two: str, operator: str) -> None:
     names = {"a": SPACES[one].ones((2, 2)), "b": SPACES[two].ones((2, 2))}
     with pytest.raises(TypeError, match=f"(?=.*{one})(?=.*{two})"):
@@ -50,7 +51,7 @@ def test_operators(one: str, two: str, operator: str) -> None:
 
 
 @pairs
-@pytest.mark.parametrize("operator", expressions.OPERATORS[:12])
+@run_each("operator", expressions.OPERATORS[:12])
 def test_operators_in_place(one: str, two: str, operator: str) -> None:
     names = {"a": SPACES[one].ones((2, 2)), "b": SPACES[two].ones((2, 2))}
     with pytest.raises(TypeError, match=f"(?=.*{one})(?=.*{two})"):

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from modes import expressions
 
 import refarray
@@ -28,7 +29,7 @@ MODES = (
     {"api_version": "2022.12"},
     {"strict": True, "api_version": "2023.12"},
 )
-modes = pytest.mark.parametrize("arguments", MODES, ids=str)
+modes = run_each("arguments", MODES, ids=str)
 
 
 def arrays_in(value: Any) -> Iterator[Any]:
@@ -198,14 +199,14 @@ def test_without_arguments_it_is_refarray() -> None:
     assert refarray.namespace(api_version="2025.12", strict=False, immutable=False) is refarray
 
 
-@pytest.mark.parametrize("version", ["2025", "2027.12", "", "2025.12 ", 2025.12, None, b"2025.12"])
+@run_each("version", ["2025", "2027.12", "", "2025.12 ", 2025.12, None, b"2025.12"])
 def test_unknown_versions_are_refused(version: Any) -> None:
     with pytest.raises(ValueError, match=r"api_version is .*; the versions are '2021\.12'"):
         refarray.namespace(api_version=version)
 
 
 @pytest.mark.parametrize("name", ["strict", "immutable"])
-@pytest.mark.parametrize("value", [1, 0, None, "yes"])
+@run_each("value", [1, 0, None, "yes"])
 def test_modes_are_bools(name: str, value: Any) -> None:
     with pytest.raises(TypeError, match=f"{name} must be True or False, not {value!r}"):
         refarray.namespace(**{name: value})
@@ -301,7 +302,7 @@ def test_asarray_and_from_dlpack_take_arrays_of_others(arguments: dict[str, Any]
 
 
 @modes
-@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+@run_each("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_pickles_keep_the_namespace(arguments: dict[str, Any], protocol: int) -> None:
     space: Any = refarray.namespace(**arguments)
     x = space.asarray([[1.5, -2.0], [0.0, 4.0]])

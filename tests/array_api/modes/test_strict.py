@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 
 import refarray
 
@@ -25,7 +26,7 @@ DTYPES = [
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float32", "float64", "complex64", "complex128"),
 ]
-both = pytest.mark.parametrize("space", [xp, frozen], ids=["strict", "immutable"])
+both = run_each("space", [xp, frozen], ids=["strict", "immutable"])
 
 
 def vector(dtype: str = "float64") -> Any:
@@ -85,7 +86,7 @@ def test_attributes_are_those_of_the_standard(space: Any) -> None:
 # --- dtypes, devices and conveniences of arguments
 
 
-@pytest.mark.parametrize("dtype", ["float32", "f4", float, int, bool, complex, None.__class__])
+@run_each("dtype", ["float32", "f4", float, int, bool, complex, None.__class__])
 def test_dtypes_are_dtype_objects(dtype: Any) -> None:
     calls: tuple[Callable[[], Any], ...] = (
         lambda: xp.zeros(3, dtype=dtype),
@@ -184,7 +185,7 @@ def test_numbers_fit_the_dtype() -> None:
             call()
 
 
-@pytest.mark.parametrize("other", [None, "1", [1, 2, 3], (1,), range(3), b"123"])
+@run_each("other", [None, "1", [1, 2, 3], (1,), range(3), b"123"])
 def test_operands_are_arrays_and_numbers(other: Any) -> None:
     x = vector()
     for call in (
@@ -288,7 +289,7 @@ INDEX: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 
 
 @both
-@pytest.mark.parametrize("what", INDEX)
+@run_each("what", INDEX)
 def test_indices_are_those_of_the_standard(space: Any, what: str) -> None:
     x = space.asarray(matrix())
     wrong, right = INDEX[what]
@@ -323,7 +324,7 @@ def test_assignment() -> None:
 # --- dtypes of functions
 
 
-@pytest.mark.parametrize("name", ["sort", "argsort", "max", "cumulative_sum", "mean", "linalg.det"])
+@run_each("name", ["sort", "argsort", "max", "cumulative_sum", "mean", "linalg.det"])
 def test_functions_take_the_dtypes_of_the_standard(name: str) -> None:
     function: Any = xp
     for part in name.split("."):

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy
 import pytest
+from helpers.cases import run_each
 
 import refarray
 
@@ -79,7 +80,7 @@ def cases() -> list[Any]:
     for name, make in CALLS.items():
         args, keywords = make(xp.ones((2, 2)))
         slots = [i for i, each in enumerate(args) if is_plain(each)] + list(keywords)
-        out += [pytest.param(name, slot, id=f"{name}-{slot}") for slot in slots]
+        out += [(name, slot) for slot in slots]
     return out
 
 
@@ -105,7 +106,7 @@ def with_value(name: str, slot: int | str, value: Any) -> Any:
     return function_of(name)(*args, **keywords)
 
 
-@pytest.mark.parametrize("name", CALLS)
+@run_each("name", CALLS)
 def test_the_calls_are_valid(name: str) -> None:
     args, keywords = CALLS[name](xp.ones((2, 2)))
     function_of(name)(*args, **keywords)
@@ -113,7 +114,7 @@ def test_the_calls_are_valid(name: str) -> None:
     assert set(keywords) <= set(own)
 
 
-@pytest.mark.parametrize(("name", "slot"), cases())
+@run_each(("name", "slot"), cases())
 def test_bools_are_no_integers_and_arrays_are_no_numbers(name: str, slot: int | str) -> None:
     args, keywords = CALLS[name](xp.ones((2, 2)))
     given = args[slot] if isinstance(slot, int) else keywords[slot]
@@ -131,7 +132,7 @@ def test_bools_are_no_integers_and_arrays_are_no_numbers(name: str, slot: int | 
             with_value(name, slot, value)
 
 
-@pytest.mark.parametrize(("name", "slot"), cases())
+@run_each(("name", "slot"), cases())
 def test_integers_of_numpy_are_integers(name: str, slot: int | str) -> None:
     args, keywords = CALLS[name](xp.ones((2, 2)))
     given = args[slot] if isinstance(slot, int) else keywords[slot]
@@ -197,7 +198,7 @@ def test_operators_refuse_negative_powers_and_shifts_too(x2: Any) -> None:
     assert x.__array__().tolist() == [1, 2]
 
 
-@pytest.mark.parametrize("other", [[1, 2], (1, 2), "a", b"a", bytearray(b"a"), range(2)])
+@run_each("other", [[1, 2], (1, 2), "a", b"a", bytearray(b"a"), range(2)])
 def test_integer_arrays_do_not_repeat_sequences(other: Any) -> None:
     z = xp.asarray(2)
     for left, right in ((z, other), (other, z)):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy
 import pytest
+from helpers.cases import run_each
 
 import refarray
 import refarray.strict
@@ -19,7 +20,7 @@ SPACES: list[Any] = [
     refarray.namespace(strict=True, lazy=True, boolean_indexing=True, data_dependent_shapes=True),
     refarray.strict,
 ]
-spaces = pytest.mark.parametrize("xp", SPACES, ids=lambda xp: xp.__name__)
+spaces = run_each("xp", SPACES, ids=lambda xp: xp.__name__)
 NAMES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float32", "float64", "complex64", "complex128"),

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 
 import refarray
 import refarray.strict
@@ -105,7 +106,7 @@ def test_extensions() -> None:
     assert xp.fft.rfft(xp.ones(3)).shape == (2,)
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("arguments", "error"),
     [
         ({"api_version": "2020.12"}, ValueError),

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from modes.expressions import words
 
 import refarray
@@ -118,7 +119,7 @@ def test_arguments(xp: Any, version: str) -> None:
     xp.from_dlpack(x), xp.astype(x, xp.float32, copy=False), xp.linalg.trace(x, offset=1)
 
 
-@pytest.mark.parametrize("name", OF_TWO)
+@run_each("name", OF_TWO)
 def test_numbers_as_operands(xp: Any, version: str, name: str) -> None:
     if not hasattr(xp, name):
         assert name in ("copysign", "hypot", "maximum", "minimum") and version < "2023.12"

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy
 import pytest
+from helpers.cases import run_each
 
 import refarray
 import refarray.strict
@@ -24,7 +25,7 @@ SPACES: dict[str, Any] = {
     "unknown": refarray.namespace(lazy=True, boolean_indexing=True, data_dependent_shapes=True),
     "refarray.strict": refarray.strict,
 }
-spaces = pytest.mark.parametrize("xp", SPACES.values(), ids=SPACES)
+spaces = run_each("xp", SPACES.values(), ids=SPACES)
 
 
 def module_of(x: Any) -> Any:
@@ -85,9 +86,7 @@ def test_it_is_not_imported_with_refarray() -> None:
 TERMS = ["ij", "jk", "i", "ii", "iji", "", "kji"]
 
 
-@pytest.mark.parametrize(
-    "terms", [*((t,) for t in TERMS), *itertools.product(TERMS, TERMS)], ids=str
-)
+@run_each("terms", [*((t,) for t in TERMS), *itertools.product(TERMS, TERMS)], ids=str)
 def test_einsum(terms: tuple[str, ...]) -> None:
     xp = SPACES["strict"]
     operands = [
@@ -102,7 +101,7 @@ def test_einsum(terms: tuple[str, ...]) -> None:
         assert got.shape == expected.shape and (values(got) == expected).all(), text
 
 
-@pytest.mark.parametrize(
+@run_each(
     "text",
     [
         "...",

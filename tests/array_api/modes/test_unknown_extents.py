@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 
 import refarray
 
@@ -15,7 +16,7 @@ open_: Any = refarray.namespace(lazy=True, boolean_indexing=True, data_dependent
 strict: Any = refarray.namespace(
     lazy=True, boolean_indexing=True, data_dependent_shapes=True, strict=True
 )
-both = pytest.mark.parametrize("xp", [open_, strict], ids=["open", "strict"])
+both = run_each("xp", [open_, strict], ids=["open", "strict"])
 UNKNOWN = "unknown"
 
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.nested import Nested
@@ -68,7 +69,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("what", WRONG)
+@run_each("what", WRONG)
 def test_a_wrong_result_is_found(what: str) -> None:
     check(refarray.asarray([0.0, 2.0], dtype="float32"), Call((), WANTED))
     with pytest.raises(AssertionError):

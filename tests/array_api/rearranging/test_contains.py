@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from helpers.signals import is_interrupted_when_long
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,7 +22,7 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
-@pytest.mark.parametrize("dtype", ["int8", "uint64", "float16", "float64", "complex64"])
+@run_each("dtype", ["int8", "uint64", "float16", "float64", "complex64"])
 def test_every_element_is_found_in_every_layout(dtype: str, name: str) -> None:
     x = LAYOUTS[name](ra.reshape(ra.arange(120, dtype="int64"), (10, 12)).astype(dtype))
     values = {value for row in x.tolist() for value in row}
@@ -39,7 +40,7 @@ def test_the_place_of_the_element_does_not_matter(place: int, step: int) -> None
     assert 1 in x
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("x", "value"),
     [
         ([1.0, float("nan")], float("nan")),

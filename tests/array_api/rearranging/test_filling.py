@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles.checks import assert_dtype, flat
 from oracles.formats import ALL, COMPLEX, FORMATS, KINDS, NUMERIC, REAL_FLOATS, STANDARD
 from oracles.layouts import text
@@ -19,7 +20,7 @@ import refarray
 xp: Any = refarray
 
 
-@pytest.mark.parametrize("dtype", ALL)
+@run_each("dtype", ALL)
 def test_eye(dtype: str) -> None:
     for rows, columns, k in itertools.product((0, 1, 3, 4), (None, 0, 2, 5), range(-5, 6)):
         out = xp.eye(rows, columns, k=k, dtype=getattr(xp, dtype))
@@ -47,7 +48,7 @@ def test_eye_has_defaults_and_refuses_bad_arguments() -> None:
         xp.eye(2**40)
 
 
-@pytest.mark.parametrize("dtype", ALL)
+@run_each("dtype", ALL)
 @pytest.mark.parametrize("name", ["tril", "triu"])
 def test_triangles(name: str, dtype: str) -> None:
     for shape in ((3, 4), (4, 3), (2, 3, 3), (1, 5), (0, 3), (2, 0, 4), (2, 2, 3, 2)):
@@ -121,7 +122,7 @@ def test_linspace_refuses_bad_arguments() -> None:
     assert values == [-1e308, 0.0, 1e308]
 
 
-@pytest.mark.parametrize("dtype", NUMERIC)
+@run_each("dtype", NUMERIC)
 def test_meshgrid(dtype: str) -> None:
     parts = [xp.asarray(list(range(n)), dtype=dtype) for n in (2, 3, 4)]
     for count, indexing in itertools.product((1, 2, 3), ("xy", "ij")):
@@ -231,7 +232,7 @@ def test_constants() -> None:
     assert math.isnan(xp.nan)
 
 
-@pytest.mark.parametrize("dtype", [*REAL_FLOATS, "complex64"])
+@run_each("dtype", [*REAL_FLOATS, "complex64"])
 def test_fills_of_floats_keep_their_bits(dtype: str) -> None:
     x = xp.full((2, 3), 1.5, dtype=getattr(xp, dtype))
     assert from_array(xp.tril(x, k=5)).values == flat(x)

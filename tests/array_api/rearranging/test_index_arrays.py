@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles.checks import assert_dtype, flat, same
 from oracles.formats import ALL, INTEGERS
 from oracles.layouts import gapless, layouts, misaligned, text
@@ -47,7 +48,7 @@ def agrees(out: Any, wanted: Nested) -> bool:
     )
 
 
-@pytest.mark.parametrize("dtype", ALL)
+@run_each("dtype", ALL)
 def test_masks_select(dtype: str) -> None:
     x = numbered(dtype)
     model = from_array(x)
@@ -111,7 +112,7 @@ def test_masks_of_extent_zero_select_nothing() -> None:
         assert out.shape == wanted
 
 
-@pytest.mark.parametrize("dtype", ALL)
+@run_each("dtype", ALL)
 def test_masks_assign(dtype: str) -> None:
     mask = pattern(SHAPE)
     places = [index for index in indices(SHAPE) if mask[index].item()]
@@ -167,7 +168,7 @@ KEYS: list[list[Any]] = [
 ]
 
 
-@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "float32", "complex128", "bfloat16"])
+@run_each("dtype", ["bool", "int8", "int64", "float32", "complex128", "bfloat16"])
 def test_integer_arrays_select(dtype: str) -> None:
     x = numbered(dtype)
     model = from_array(x)

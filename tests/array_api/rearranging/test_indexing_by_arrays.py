@@ -9,6 +9,7 @@ from math import prod
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from helpers.index_model import DTYPES, INDEX_DTYPES, LAYOUTS, at, nested, numbered, positions_of
 
 import refarray as xp
@@ -48,8 +49,8 @@ def random_index(rng: random.Random, shape: tuple[int, ...]) -> tuple[Any, ...]:
     return tuple(out)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("seed", range(60))
+@run_each("layout", LAYOUTS)
+@run_each("seed", range(60))
 def test_mixed_indices_select_and_assign(seed: int, layout: Any) -> None:
     rng = random.Random(seed)
     shape = tuple(rng.choice([1, 2, 3, 4]) for _ in range(rng.randrange(1, 5)))
@@ -78,8 +79,8 @@ def test_mixed_indices_select_and_assign(seed: int, layout: Any) -> None:
     assert x.tolist() == values
 
 
-@pytest.mark.parametrize("lanes", [1, 3, 4, 16])
-@pytest.mark.parametrize("dtype", DTYPES)
+@run_each("lanes", [1, 3, 4, 16])
+@run_each("dtype", DTYPES)
 def test_words_of_every_size(dtype: str, lanes: int) -> None:
     x = numbered((40 * lanes,), dtype)
     if lanes > 1:
@@ -94,7 +95,7 @@ def test_words_of_every_size(dtype: str, lanes: int) -> None:
     assert y.tolist() == [values[0], values[1], values[0], *values[3:]]
 
 
-@pytest.mark.parametrize("dtype", INDEX_DTYPES)
+@run_each("dtype", INDEX_DTYPES)
 def test_every_integer_dtype_indexes(dtype: str) -> None:
     x = numbered((100,))
     index = xp.asarray([0, 99, 5, 5], dtype=dtype)
@@ -103,8 +104,8 @@ def test_every_integer_dtype_indexes(dtype: str) -> None:
         assert x[xp.asarray([-1, -100], dtype=dtype)].tolist() == [99, 0]
 
 
-@pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 63, 64, 65, 1000, 100_003])
-@pytest.mark.parametrize("density", [0.0, 0.01, 0.5, 0.99, 1.0])
+@run_each("size", [0, 1, 7, 8, 9, 63, 64, 65, 1000, 100_003])
+@run_each("density", [0.0, 0.01, 0.5, 0.99, 1.0])
 def test_masks_of_any_length(size: int, density: float) -> None:
     rng = random.Random(size)
     bits = [rng.random() < density for _ in range(size)]
@@ -194,7 +195,7 @@ BAD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("shape", "index", "error", "message"), BAD)
+@run_each(("shape", "index", "error", "message"), BAD)
 def test_bad_indices_raise_and_write_nothing(
     shape: tuple[int, ...], index: Any, error: type[Exception], message: str
 ) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles.checks import assert_dtype, flat
 from oracles.formats import ALL, INTEGERS
 from oracles.layouts import gapless, layouts, text
@@ -48,7 +49,7 @@ def joined(parts: list[Nested], axis: int) -> Nested:
     return made(tuple(shape), pick)
 
 
-@pytest.mark.parametrize("dtype", ALL)
+@run_each("dtype", ALL)
 def test_concat(dtype: str) -> None:
     for axis in AXES:
         shapes = []
@@ -70,7 +71,7 @@ def test_concat(dtype: str) -> None:
     assert rows.shape == (4, 3, 4)
 
 
-@pytest.mark.parametrize("dtype", ALL)
+@run_each("dtype", ALL)
 def test_stack_and_unstack(dtype: str) -> None:
     parts = [numbered(dtype, SHAPE, start=i) for i in range(3)]
     models = [from_array(part) for part in parts]
@@ -93,7 +94,7 @@ def test_stack_and_unstack(dtype: str) -> None:
     assert [p.shape for p in points] == [()] * 3
 
 
-@pytest.mark.parametrize("dtype", ALL)
+@run_each("dtype", ALL)
 def test_joining_reads_every_layout(dtype: str) -> None:
     values = samples(dtype)
     x = gapless(values, dtype)
@@ -117,7 +118,7 @@ def test_joining_reads_every_layout(dtype: str) -> None:
             assert text(work(y)) == expected, layout
 
 
-@pytest.mark.parametrize("dtype", ALL)
+@run_each("dtype", ALL)
 def test_repeat(dtype: str) -> None:
     x = numbered(dtype)
     model = from_array(x)
@@ -165,7 +166,7 @@ def test_repeat_refuses_bad_arguments() -> None:
         xp.repeat(x, xp.asarray([2**62, 2**62]), axis=0)
 
 
-@pytest.mark.parametrize("dtype", ALL)
+@run_each("dtype", ALL)
 def test_roll(dtype: str) -> None:
     x = numbered(dtype)
     model = from_array(x)
@@ -204,7 +205,7 @@ def test_roll_refuses_bad_arguments() -> None:
             xp.roll(x, wrong)
 
 
-@pytest.mark.parametrize("dtype", ALL)
+@run_each("dtype", ALL)
 def test_tile(dtype: str) -> None:
     x = numbered(dtype)
     model = from_array(x)

@@ -8,6 +8,7 @@ from math import inf, prod
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from helpers.index_model import DTYPES, LAYOUTS, at, nested, numbered
 
 import refarray as xp
@@ -28,8 +29,8 @@ def by_position(shape: tuple[int, ...], value: Any) -> Any:
 # --- concat, stack, unstack.
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", [*DTYPES, "float4_e2m1fn"])
+@run_each("layout", LAYOUTS)
+@run_each("dtype", [*DTYPES, "float4_e2m1fn"])
 def test_concat_and_stack_of_every_dtype(dtype: str, layout: Any) -> None:
     if dtype == "float4_e2m1fn":
         x = xp.astype(xp.asarray([[0, 1, 2], [3, 4, 6]]), dtype)
@@ -65,7 +66,7 @@ def test_unstack_returns_views() -> None:
     assert xp.unstack(xp.zeros((0, 2))) == ()
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("call", "error", "message"),
     [
         (lambda: xp.concat([]), ValueError, "arrays is empty"),
@@ -116,8 +117,8 @@ def test_bad_arguments(call: Any, error: Any, message: str) -> None:
 # --- repeat, roll, tile.
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("axis", [0, 1, -1, None])
+@run_each("layout", LAYOUTS)
+@run_each("axis", [0, 1, -1, None])
 def test_repeat(axis: int | None, layout: Any) -> None:
     x = layout(numbered((2, 3), "int16"))
     flat = list(itertools.chain(*x.tolist()))
@@ -139,8 +140,8 @@ def test_repeat(axis: int | None, layout: Any) -> None:
                 assert xp.repeat(x, repeats, axis=axis).tolist() == expected
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("shift", [0, 1, -1, 2, 7, -(2**63), 2**63 - 1])
+@run_each("layout", LAYOUTS)
+@run_each("shift", [0, 1, -1, 2, 7, -(2**63), 2**63 - 1])
 def test_roll(shift: int, layout: Any) -> None:
     x = layout(numbered((3, 4), "float32"))
     values = x.tolist()
@@ -160,8 +161,8 @@ def test_roll_of_one_axis_twice_and_of_nothing() -> None:
     assert xp.roll(xp.asarray(3), 5).item() == 3
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("counts", [(), (2,), (2, 3), (3, 1, 2), (0, 2), (1, 1)])
+@run_each("layout", LAYOUTS)
+@run_each("counts", [(), (2,), (2, 3), (3, 1, 2), (0, 2), (1, 1)])
 def test_tile(counts: tuple[int, ...], layout: Any) -> None:
     x = layout(numbered((2, 3), "int8"))
     ndim = max(2, len(counts))
@@ -188,8 +189,8 @@ def test_broadcast_shapes_and_arrays() -> None:
     assert xp.broadcast_arrays() == ()
 
 
-@pytest.mark.parametrize("indexing", ["xy", "ij"])
-@pytest.mark.parametrize("extents", [(), (2,), (2, 3), (2, 3, 4), (2, 0)])
+@run_each("indexing", ["xy", "ij"])
+@run_each("extents", [(), (2,), (2, 3), (2, 3, 4), (2, 0)])
 def test_meshgrid(extents: tuple[int, ...], indexing: Any) -> None:
     arrays = [numbered((n,), "int16") for n in extents]
     order = list(range(len(extents)))
@@ -206,8 +207,8 @@ def test_meshgrid(extents: tuple[int, ...], indexing: Any) -> None:
 # --- eye, tril, triu, linspace.
 
 
-@pytest.mark.parametrize("k", [-(2**63), -4, -2, -1, 0, 1, 2, 5, 2**63 - 1])
-@pytest.mark.parametrize("shape", [(3, 3), (2, 4), (4, 2), (0, 3), (3, 0), (2, 3, 2)])
+@run_each("k", [-(2**63), -4, -2, -1, 0, 1, 2, 5, 2**63 - 1])
+@run_each("shape", [(3, 3), (2, 4), (4, 2), (0, 3), (3, 0), (2, 3, 2)])
 def test_eye_and_triangles(shape: tuple[int, ...], k: int) -> None:
     x = numbered(shape) + 1
     values = x.tolist()
@@ -221,17 +222,15 @@ def test_eye_and_triangles(shape: tuple[int, ...], k: int) -> None:
         assert xp.eye(*shape, k=k).tolist() == ones
 
 
-@pytest.mark.parametrize("dtype", [d for d in DTYPES if d != "bool"])
+@run_each("dtype", [d for d in DTYPES if d != "bool"])
 def test_eye_of_every_dtype(dtype: str) -> None:
     assert xp.eye(2, dtype=dtype).tolist() == [[1, 0], [0, 1]]
     assert xp.eye(2, 3).dtype == xp.float64
 
 
-@pytest.mark.parametrize("endpoint", [True, False])
-@pytest.mark.parametrize("num", [0, 1, 2, 3, 7, 101])
-@pytest.mark.parametrize(
-    ("start", "stop"), [(0, 1), (0, 100), (-3.5, 7.25), (5, 5), (1e300, -1e300), (0.1, 0.7)]
-)
+@run_each("endpoint", [True, False])
+@run_each("num", [0, 1, 2, 3, 7, 101])
+@run_each(("start", "stop"), [(0, 1), (0, 100), (-3.5, 7.25), (5, 5), (1e300, -1e300), (0.1, 0.7)])
 def test_linspace(start: float, stop: float, num: int, endpoint: bool) -> None:
     out = xp.linspace(start, stop, num, endpoint=endpoint).tolist()
     steps = num - 1 if endpoint else num
@@ -249,7 +248,7 @@ def test_linspace(start: float, stop: float, num: int, endpoint: bool) -> None:
         assert out == xp.linspace(start, stop, num + 1).tolist()[:-1]
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("start", "stop", "num"),
     [
         (2**53, 2**53 + 3, 4),

@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 
 import pytest
+from helpers.cases import run_each
 
 import refarray as xp
 
@@ -26,8 +27,8 @@ def chosen(count: int, extent: int) -> list[int]:
     return [rng.randrange(-extent, extent) for _ in range(count)]
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "int16", "float32", "float64", "complex128"])
-@pytest.mark.parametrize("count", COUNTS)
+@run_each("dtype", ["uint8", "int16", "float32", "float64", "complex128"])
+@run_each("count", COUNTS)
 def test_vectors(dtype: str, count: int) -> None:
     x = xp.astype(xp.remainder(xp.arange(1000), 251), dtype)
     index = chosen(count, 1000)
@@ -72,8 +73,8 @@ def test_along_axis(shape: tuple[int, int, int], axis: int, threads: None) -> No
     assert got.shape == shape and bool(xp.all(got == expected))
 
 
-@pytest.mark.parametrize("at", [0, PART - 1, PART, 2 * PART])
-@pytest.mark.parametrize("bad", [5, -6])
+@run_each("at", [0, PART - 1, PART, 2 * PART])
+@run_each("bad", [5, -6])
 def test_an_index_out_of_range_in_any_part(at: int, bad: int) -> None:
     index = [0] * (2 * PART + 1)
     index[at] = bad

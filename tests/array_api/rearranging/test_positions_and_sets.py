@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from helpers.cases import run_each
 from oracles.checks import flat
 from oracles.formats import INTEGERS, SIGNED, UNSIGNED, limits
 
@@ -14,7 +14,7 @@ xp: Any = refarray
 INDEX = xp.int64  # the default dtype of indices
 
 
-@pytest.mark.parametrize("dtype", INTEGERS)
+@run_each("dtype", INTEGERS)
 def test_take_reaches_as_far_as_the_dtype_of_indices(dtype: str) -> None:
     size = min(70_000, limits(dtype)[1] + 1)
     x = xp.arange(size)
@@ -42,7 +42,7 @@ def test_isin_of_operands_of_one_shape() -> None:
     assert xp.isin(x, y, invert=True).tolist() == [[False, True, True], [False, True, False]]
 
 
-@pytest.mark.parametrize("left", INTEGERS)
+@run_each("left", INTEGERS)
 def test_isin_compares_the_numbers_of_different_integers(left: str) -> None:
     for right in INTEGERS:
         if "uint64" in (left, right) and not {left, right} <= set(UNSIGNED):

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles.checks import assert_dtype, assert_elements, flat
 from oracles.formats import ALL, COMPLEX, INTEGERS, REAL_FLOATS
 from oracles.layouts import gapless, layouts, text
@@ -26,7 +27,7 @@ def scattered(dtype: str, count: int) -> list[Any]:
     return [known[(i * 31 + i // 7) % len(known)] for i in range(count)]
 
 
-@pytest.mark.parametrize("dtype", ALL)
+@run_each("dtype", ALL)
 def test_where_chooses(dtype: str) -> None:
     a, b = scattered(dtype, 60), scattered(dtype, 77)[17:]
     choose = [i * i % 7 < 3 for i in range(60)]
@@ -72,7 +73,7 @@ def test_where_takes_scalars() -> None:
         xp.where(mask, xp.ones(3), xp.ones(1))
 
 
-@pytest.mark.parametrize("dtype", ALL)
+@run_each("dtype", ALL)
 def test_nonzero(dtype: str) -> None:
     values = scattered(dtype, 60)
     for shape in ((60,), (15, 4), (3, 4, 5)):
@@ -153,7 +154,7 @@ def text_of(value: Any) -> str:
     return repr(0.0 if isinstance(value, float) and value == 0 else value)
 
 
-@pytest.mark.parametrize("dtype", ALL)
+@run_each("dtype", ALL)
 def test_unique_functions(dtype: str) -> None:
     for count in (0, 1, 2, 5, 16, 60, 300):
         values = scattered(dtype, count)
@@ -182,7 +183,7 @@ def test_unique_complex_numbers_with_nan_and_zeros(dtype: str) -> None:
     check_unique(xp.asarray(values, dtype=dtype), values)
 
 
-@pytest.mark.parametrize("dtype", ALL)
+@run_each("dtype", ALL)
 def test_isin(dtype: str) -> None:
     for count, others in ((60, 7), (60, 40), (5, 1), (0, 3), (4, 0), (300, 200)):
         a, b = scattered(dtype, count), scattered(dtype, others + 11)[11:]

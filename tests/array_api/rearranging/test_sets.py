@@ -7,6 +7,7 @@ from math import nan
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from helpers.index_model import LAYOUTS
 from test_sorting_layouts import DTYPES, SIZES, order_of, same, some_values
 
@@ -23,8 +24,8 @@ def complex_values(rng: random.Random, size: int, dtype: str) -> Array:
     )
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("dtype", DTYPES)
+@run_each("size", SIZES)
+@run_each("dtype", DTYPES)
 def test_distinct_elements(dtype: str, size: int) -> None:
     for seed in range(3):
         x = some_values(random.Random(seed), size, dtype)
@@ -81,7 +82,7 @@ def test_distinct_complex_numbers(dtype: str) -> None:
         assert xp.unique_counts(x).counts.tolist() == found.counts.tolist()
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@run_each("layout", LAYOUTS)
 def test_matrices_are_flattened_in_row_major_order(layout: Any) -> None:
     x = layout(xp.asarray([[3, 1, 3], [2, 1, 1]]))
     values, indices, inverse, counts = xp.unique_all(x)
@@ -100,8 +101,8 @@ def test_results_are_named_tuples() -> None:
     assert xp.unique_values(x).tolist() == [5]
 
 
-@pytest.mark.parametrize("invert", [False, True])
-@pytest.mark.parametrize("dtype", [*DTYPES, *COMPLEX])
+@run_each("invert", [False, True])
+@run_each("dtype", [*DTYPES, *COMPLEX])
 def test_isin(dtype: str, invert: bool) -> None:
     for seed in range(6):
         rng = random.Random(seed)
@@ -125,7 +126,7 @@ def test_isin_promotes_and_takes_numbers() -> None:
     assert bool(xp.isin(2, x))
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("call", "error", "message"),
     [
         (lambda: xp.isin(1, 2), TypeError, "both are Python numbers"),

@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles.checks import assert_dtype, flat
 from oracles.formats import COMPLEX, INTEGERS, REAL, REAL_FLOATS
 from oracles.layouts import gapless, layouts, text
@@ -57,8 +58,8 @@ def same_values(got: list[Any], wanted: list[Any]) -> bool:
     )
 
 
-@pytest.mark.parametrize("dtype", REAL)
-@pytest.mark.parametrize("descending", [False, True])
+@run_each("dtype", REAL)
+@run_each("descending", [False, True])
 def test_sorting_of_vectors(dtype: str, descending: bool) -> None:
     for count in COUNTS:
         values = scattered(dtype, count)
@@ -121,7 +122,7 @@ def test_sorting_of_empty_and_point_arrays() -> None:
                 function(xp.ones(3, dtype=dtype))
 
 
-@pytest.mark.parametrize("dtype", REAL)
+@run_each("dtype", REAL)
 def test_searchsorted(dtype: str) -> None:
     for count in (0, 1, 2, 5, 31, 100):
         values = sorted(scattered(dtype, count), key=key)
@@ -141,7 +142,7 @@ def test_searchsorted(dtype: str) -> None:
         assert xp.searchsorted(x1, x2).tolist() == left
 
 
-@pytest.mark.parametrize("dtype", REAL)
+@run_each("dtype", REAL)
 def test_searchsorted_with_a_sorter(dtype: str) -> None:
     values = scattered(dtype, 40)
     order = ordered(values, False)
@@ -203,7 +204,7 @@ def test_nan_is_sorted_last(dtype: str) -> None:
     assert xp.argsort(x, descending=True).tolist() == [0, 3, 2, 1, 4]
 
 
-@pytest.mark.parametrize("dtype", ["bool", *INTEGERS])
+@run_each("dtype", ["bool", *INTEGERS])
 def test_long_runs_of_ties_stay_in_order(dtype: str) -> None:
     values = [(i // 3) % 2 for i in range(5000)]
     elements: list[Any] = [v == 1 for v in values] if dtype == "bool" else values

@@ -9,6 +9,7 @@ from math import copysign, inf, nan, prod
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from helpers.index_model import LAYOUTS, at
 
 import refarray as xp
@@ -54,9 +55,9 @@ def same(got: list[Any], expected: list[Any]) -> bool:
     return [repr(v) for v in got] == [repr(v) for v in expected]
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("descending", [False, True])
-@pytest.mark.parametrize("dtype", DTYPES)
+@run_each("size", SIZES)
+@run_each("descending", [False, True])
+@run_each("dtype", DTYPES)
 def test_sorting_is_stable(dtype: str, descending: bool, size: int) -> None:
     for seed in range(4):
         x = some_values(random.Random(seed), size, dtype)
@@ -71,9 +72,9 @@ def test_sorting_is_stable(dtype: str, descending: bool, size: int) -> None:
         assert same(x.tolist(), values)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("axis", [0, 1, 2, -1, -3])
-@pytest.mark.parametrize("shape", [(2, 3, 4), (5, 1, 3), (2, 0, 3)])
+@run_each("layout", LAYOUTS)
+@run_each("axis", [0, 1, 2, -1, -3])
+@run_each("shape", [(2, 3, 4), (5, 1, 3), (2, 0, 3)])
 def test_axes_and_layouts(shape: tuple[int, ...], axis: int, layout: Any) -> None:
     rng = random.Random(3)
     flat = [float(rng.randrange(5)) for _ in range(prod(shape))]
@@ -114,8 +115,8 @@ def test_zeros_of_both_signs_keep_their_order() -> None:
     assert [copysign(1, v) for v in xp.sort(x).tolist()] == [-1, 1, -1, -1, 1]
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("side", ["left", "right"])
+@run_each("dtype", DTYPES)
+@run_each("side", ["left", "right"])
 def test_searchsorted(dtype: str, side: Any) -> None:
     for seed, size in itertools.product(range(3), [0, 1, 7, 500]):
         rng = random.Random(seed)
@@ -139,7 +140,7 @@ def test_searchsorted_promotes_and_takes_numbers() -> None:
     assert xp.searchsorted(xp.asarray([1.0, 2.0]), 1.5).item() == 1
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("call", "error", "message"),
     [
         (lambda: xp.sort(xp.asarray([1j])), TypeError, "not complex128: complex numbers have no"),

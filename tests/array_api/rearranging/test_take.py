@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles.checks import assert_dtype
 from oracles.formats import ALL
 from oracles.layouts import gapless, layouts, text
@@ -31,7 +32,7 @@ def ints(values: Any, dtype: str = "int64") -> Any:
     return xp.asarray(values, dtype=dtype)
 
 
-@pytest.mark.parametrize("dtype", ALL)
+@run_each("dtype", ALL)
 def test_take(dtype: str) -> None:
     x = numbered(dtype)
     for axis, chosen in itertools.product((0, 1, 2, -1, -3), ([0], [2, 0, -1, -3, 2], [])):
@@ -73,7 +74,7 @@ def test_take_refuses_bad_arguments() -> None:
             xp.take(x, wrong, axis=0)
 
 
-@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float16", "complex64"])
+@run_each("dtype", ["bool", "uint8", "int64", "float16", "complex64"])
 def test_take_along_axis(dtype: str) -> None:
     x = numbered(dtype)
     model = from_array(x)

@@ -7,13 +7,14 @@ import random
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from helpers.index_model import DTYPES, LAYOUTS, at, nested, numbered, positions_of
 
 import refarray as xp
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("axis", [0, 1, 2, -1])
+@run_each("layout", LAYOUTS)
+@run_each("axis", [0, 1, 2, -1])
 def test_take(axis: int, layout: Any) -> None:
     x = layout(numbered((3, 4, 5), "float32"))
     index = [2, -1, 0, 2]
@@ -24,9 +25,9 @@ def test_take(axis: int, layout: Any) -> None:
     assert got.tolist() == nested(shape, [at(x.tolist(), p) for p in positions])
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("axis", [0, 1, -1])
-@pytest.mark.parametrize("broadcast", [None, 0, 1])
+@run_each("layout", LAYOUTS)
+@run_each("axis", [0, 1, -1])
+@run_each("broadcast", [None, 0, 1])
 def test_take_along_axis(axis: int, broadcast: int | None, layout: Any) -> None:
     rng = random.Random(1)
     shape = [3, 4]
@@ -44,8 +45,8 @@ def test_take_along_axis(axis: int, broadcast: int | None, layout: Any) -> None:
         assert got[i, j].item() == expected
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("layout", LAYOUTS)
+@run_each("dtype", DTYPES)
+@run_each("layout", LAYOUTS)
 def test_nonzero(dtype: str, layout: Any) -> None:
     x = layout(xp.reshape(xp.astype(xp.asarray([0, 1, 0, 1, 1, 0]), dtype), (2, 3)))
     values = x.tolist()

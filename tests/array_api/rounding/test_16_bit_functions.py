@@ -7,6 +7,7 @@ import random
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 from oracles import real_functions
 from oracles.checks import assert_elements, flat
 from oracles.formats import FORMATS, rounded
@@ -56,7 +57,7 @@ def assert_rounded_once(name: str, codes: list[int], dtype: str) -> None:
     assert_elements(flat(getattr(xp, name)(x)), wanted, values)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@run_each("dtype", ["float16", "bfloat16"])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_of_one_number(name: str, dtype: str) -> None:
     some = random.Random(f"{name} of {dtype}").sample(range(65536), 150)
@@ -70,7 +71,7 @@ def test_functions_of_every_number(name: str, dtype: str) -> None:
     assert_rounded_once(name, list(range(65536)), dtype)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@run_each("dtype", ["float16", "bfloat16"])
 @pytest.mark.parametrize("name", PAIRS_NEAR_MIDPOINTS)
 def test_functions_of_two_numbers(name: str, dtype: str) -> None:
     source = random.Random(f"{name} of {dtype}")

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.cases import run_each
 
 import refarray
 
@@ -237,7 +238,7 @@ def check(outcome: str, use: Use, x: Any, o: Any, number: Any) -> bool:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("modes", "text", "row"), BESIDE_ARRAYS)
+@run_each(("modes", "text", "row"), BESIDE_ARRAYS)
 def test_the_table_says_what_an_operator_does(
     modes: dict[str, Any], text: str, row: list[str]
 ) -> None:
@@ -254,7 +255,7 @@ def test_the_table_says_what_an_operator_does(
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.numpy
-@pytest.mark.parametrize(("modes", "text", "outcome"), WITH_NUMPY)
+@run_each(("modes", "text", "outcome"), WITH_NUMPY)
 def test_the_table_says_what_numpy_does(modes: dict[str, Any], text: str, outcome: str) -> None:
     import numpy as np
 

@@ -1,0 +1,267 @@
+"""What holds for every function, in calls that its model draws: layouts, instruction sets, threads,
+and arguments that are refused."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import operator
+import random
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from helpers.cases import cases
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from oracles import direct_sums
+from oracles import exact_matrices as em
+from oracles.formats import ALL
+from oracles.functions import BINARY, UNARY
+from oracles.layouts import text as layout_text
+from oracles.layouts import views
+from oracles.switches import ISAS, instruction_set, threads
+
+import refarray
+from properties.models import MODELS
+from properties.models.registry import Call
+from properties.test_models import contiguous, text
+from refarray import Array
+
+xp: Any = refarray
+Path = tuple[Any, ...]
+#: Of which no element is determined, or which make arrays from other objects.
+UNDETERMINED = ("empty", "empty_like")
+names = pytest.mark.parametrize("name", sorted(set(MODELS) - set(UNDETERMINED)))
+
+
+@functools.cache
+def calls(name: str, count: int = 12) -> tuple[Call, ...]:
+    """Calls that the model draws, the same ones each time."""
+    found: list[Call] = []
+
+    @settings(
+        max_examples=count,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate,),
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(st.data())
+    def draw(data: st.DataObject) -> None:
+        found.append(MODELS[name](data.draw))
+
+    draw()
+    return tuple(found)
+
+
+def function_of(name: str) -> Callable[..., Any]:
+    return operator.attrgetter(name)(refarray)  # type: ignore[no-any-return]
+
+
+def run(name: str, call: Call) -> Any:
+    return function_of(name)(*call.arguments, **call.keywords)
+
+
+def arrays(value: Any, path: Path = ()) -> Iterator[tuple[Path, Array]]:
+    """Every array in the arguments of a call, and the way to it."""
+    if isinstance(value, Array):
+        yield path, value
+    elif isinstance(value, (list, tuple, dict)):
+        pairs = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, each in pairs:
+            yield from arrays(each, (*path, key))
+
+
+def replaced(value: Any, path: Path, new: Any) -> Any:
+    if not path:
+        return new
+    if isinstance(value, dict):
+        return {**value, path[0]: replaced(value[path[0]], path[1:], new)}
+    items = [
+        replaced(each, path[1:], new) if i == path[0] else each for i, each in enumerate(value)
+    ]
+    return type(value)(items)
+
+
+def with_argument(call: Call, path: Path, new: Any) -> Call:
+    arguments, keywords = replaced((call.arguments, dict(call.keywords)), path, new)
+    return call._replace(arguments=arguments, keywords=keywords)
+
+
+def gapless(call: Call) -> Call:
+    keywords = {key: contiguous(each) for key, each in call.keywords.items()}
+    return call._replace(arguments=contiguous(call.arguments), keywords=keywords)
+
+
+def layouts(x: Array) -> Iterator[tuple[str, Array]]:
+    if x.ndim and x.size:
+        yield from views(x)
+
+
+def repeated(x: Array) -> Iterator[Array]:
+    """Views of the shape of `x` in which elements share memory."""
+    for axis in range(x.ndim if x.size else 0):
+        first = x[(*[slice(None)] * axis, slice(0, 1))]
+        yield xp.broadcast_to(first, x.shape)
+    if x.size:
+        yield xp.broadcast_to(x[(0,) * x.ndim], x.shape)
+
+
+@names
+def test_every_layout_has_the_same_bits(name: str) -> None:
+    with cases() as case:
+        for number, call in enumerate(map(gapless, calls(name))):
+            wanted = text(run(name, call))
+            for path, x in arrays((call.arguments, call.keywords)):
+                for layout, view in layouts(x):
+                    with case(f"call {number}, {path}, {x.dtype}{x.shape}, {layout}"):
+                        before = layout_text(view)
+                        assert text(run(name, with_argument(call, path, view))) == wanted
+                        assert layout_text(view) == before, "the argument was changed"
+
+
+def outcome(name: str, call: Call) -> str:
+    """The result, or the exception: repeated elements may make a matrix singular."""
+    try:
+        return text(run(name, call))
+    except ValueError as error:
+        return str(error)
+
+
+@names
+def test_elements_may_share_memory(name: str) -> None:
+    with cases() as case:
+        for number, call in enumerate(map(gapless, calls(name))):
+            for path, x in arrays((call.arguments, call.keywords)):
+                for view in repeated(x):
+                    with case(f"call {number}, {path}, {x.dtype}{x.shape}, {view.strides}"):
+                        copied = outcome(name, with_argument(call, path, xp.copy(view)))
+                        assert outcome(name, with_argument(call, path, view)) == copied
+
+
+@names
+def test_instruction_sets_and_threads_have_the_same_bits(name: str) -> None:
+    with cases() as case:
+        for number, call in enumerate(calls(name)):
+            wanted = text(run(name, call))
+            for level in ISAS:
+                with case(f"call {number}, {level}"), instruction_set(level):
+                    assert text(run(name, call)) == wanted
+            with case(f"call {number}, threads"), threads(3):
+                assert text(run(name, call)) == wanted
+
+
+def test_many_threads_have_the_same_results() -> None:
+    """Of arrays that all of them read."""
+    every = [
+        (name, call) for name in sorted(set(MODELS) - set(UNDETERMINED)) for call in calls(name)
+    ]
+    wanted = [text(run(name, call)) for name, call in every]
+    wrong: list[str] = []
+    start = threading.Barrier(4)
+
+    def work(seed: int) -> None:
+        order = list(range(len(every)))
+        random.Random(seed).shuffle(order)
+        start.wait()
+        for place in order:
+            if text(run(*every[place])) != wanted[place]:
+                wrong.append(every[place][0])
+
+    workers = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not wrong
+
+
+# --- What is refused.
+
+OBJECTS: tuple[Any, ...] = (None, "text", [1.0, 2.0], (1.0,), object(), b"x", {}, xp.float64)
+NUMBERS: tuple[Any, ...] = (True, 2, 1.5, 2j)
+#: Functions that also take dtypes or other libraries' arrays; their own tests say what they refuse.
+OPEN = {
+    *("asarray", "can_cast", "finfo", "from_dlpack", "full_like", "iinfo", "ones_like"),
+    *("result_type", "zeros_like"),
+}
+#: Functions in which a Python number may stand for an array.
+WITH_NUMBERS = {*BINARY, "clip", "isin", "repeat", "searchsorted", "where"}
+#: The dtypes of functions that do not take all of them.
+DTYPES = {
+    **{f"fft.{name}": direct_sums.dtypes(name) for name in direct_sums.TRANSFORMS},
+    **{name: row.dtypes for table in (UNARY, BINARY) for name, row in table.items()},
+    **{
+        f"linalg.{name}": em.DTYPES
+        for name in (
+            *("cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "matrix_norm"),
+            *("matrix_rank", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "vector_norm"),
+        )
+    },
+}
+
+
+def first_arrays(name: str) -> Iterator[tuple[Call, Path]]:
+    """A call, and the way to each positional argument that is an array."""
+    call = next((c for c in map(gapless, calls(name)) if any(arrays(c.arguments))), None)
+    if call is not None:
+        for place, each in enumerate(call.arguments):
+            if isinstance(each, Array):
+                yield call, (0, place)
+
+
+def assert_refused(name: str, call: Call, path: Path, wrong: Any, word: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        run(name, with_argument(call, path, wrong))
+    assert name.rpartition(".")[2] in str(caught.value) and word in str(caught.value)
+
+
+@names
+def test_other_objects_are_refused(name: str) -> None:
+    if name in OPEN:
+        return
+    with cases() as case:
+        for call, path in first_arrays(name):
+            for wrong in (*OBJECTS, *NUMBERS[: 0 if name in WITH_NUMBERS else None]):
+                with case(f"argument {path[1]}, {wrong!r}"):
+                    assert_refused(name, call, path, wrong, type(wrong).__name__)
+        if name in BINARY:
+            for wrong in NUMBERS:
+                with case(f"two of {wrong}"), pytest.raises(TypeError, match=name):
+                    function_of(name)(wrong, wrong)
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_other_dtypes_are_refused(name: str) -> None:
+    exotic = ("complex32", "float8_e5m2", "float4_e2m1fn", "float32x4")
+    with cases() as case:
+        for call, path in first_arrays(name):
+            x = call.arguments[path[1]]
+            for dtype in {*ALL, *exotic} - set(DTYPES[name]):
+                with case(f"argument {path[1]}, {dtype}"):
+                    assert_refused(name, call, path, xp.zeros(x.shape, dtype=dtype), dtype)
+
+
+@names
+def test_wrong_numbers_of_arguments_are_refused(name: str) -> None:
+    function, call = function_of(name), calls(name)[0]
+    parameters = inspect.signature(function).parameters.values()
+    places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    is_open = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    with cases() as case:
+        if any(p.default is p.empty for p in places):
+            with case("no argument"), pytest.raises(TypeError, match=name.rpartition(".")[2]):
+                function()
+        with case("an unknown keyword"), pytest.raises(TypeError, match="keyword"):
+            function(*call.arguments, **call.keywords, unknown=1)
+        if not is_open:
+            filled = (*call.arguments, *[None] * (len(places) - len(call.arguments)))
+            with case("too many arguments"), pytest.raises(TypeError):
+                function(*filled, call.arguments[0] if call.arguments else 1)
+        if places and places[0].kind is places[0].POSITIONAL_ONLY and call.arguments:
+            given = dict(zip([p.name for p in places], call.arguments, strict=False))
+            with case("positional arguments by name"), pytest.raises(TypeError):
+                function(**given, **call.keywords)
