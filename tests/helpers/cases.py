@@ -69,6 +69,8 @@ def one_axis(names: str | Sequence[str], values: Iterable[Any], ids: Ids) -> lis
     assert rows, f"no cases of {names}"
     out = []
     for number, row in enumerate(rows):
+        if hasattr(row, "marks"):
+            raise TypeError("a case has no marks of its own: use pytest.mark.parametrize")
         parts = (row,) if is_one else tuple(row)
         label = name_of(row, number, given)
         out.append(Case(label, dict(zip(listed, parts, strict=True))))

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.cases import run_each
 
 import refarray
 
@@ -238,7 +237,7 @@ def check(outcome: str, use: Use, x: Any, o: Any, number: Any) -> bool:
 
 
 @pytest.mark.filterwarnings("ignore")
-@run_each(("modes", "text", "row"), BESIDE_ARRAYS)
+@pytest.mark.parametrize(("modes", "text", "row"), BESIDE_ARRAYS)
 def test_the_table_says_what_an_operator_does(
     modes: dict[str, Any], text: str, row: list[str]
 ) -> None:
@@ -255,7 +254,7 @@ def test_the_table_says_what_an_operator_does(
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.numpy
-@run_each(("modes", "text", "outcome"), WITH_NUMPY)
+@pytest.mark.parametrize(("modes", "text", "outcome"), WITH_NUMPY)
 def test_the_table_says_what_numpy_does(modes: dict[str, Any], text: str, outcome: str) -> None:
     import numpy as np
 
