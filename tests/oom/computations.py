@@ -7,6 +7,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from oracles.functions import BINARY, UNARY
+
 import refarray
 
 from .recipe import recipe
@@ -46,35 +48,20 @@ def tables(dtype: str, shape: tuple[int, ...] = (70, 300)) -> Any:
     return refarray.ones(shape, dtype=getattr(refarray, dtype))
 
 
-UNARY = {
-    reals: [
-        *("abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "exp"),
-        *("expm1", "floor", "isfinite", "isinf", "isnan", "log", "log10", "log1p", "log2"),
-        *("negative", "positive", "reciprocal", "round", "sign", "signbit", "sin", "sinh", "sqrt"),
-        *("square", "tan", "tanh", "trunc"),
-    ],
-    integers: ["bitwise_invert"],
-    flags: ["logical_not"],
-    points: ["conj", "imag", "real"],
-}
-BINARY = {
-    reals: [
-        *("add", "atan2", "copysign", "divide", "equal", "floor_divide", "greater"),
-        *("greater_equal", "hypot", "less", "less_equal", "logaddexp", "maximum", "minimum"),
-        *("multiply", "nextafter", "not_equal", "pow", "remainder", "subtract"),
-    ],
-    integers: [
-        *("bitwise_and", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift"),
-        "bitwise_xor",
-    ],
-    flags: ["logical_and", "logical_or", "logical_xor"],
-}
-for _make, _names in UNARY.items():
-    for _name in _names:
-        recipe(_name, getattr(refarray, _name), _make)
-for _make, _names in BINARY.items():
-    for _name in _names:
-        recipe(_name, lambda x, name=_name: getattr(refarray, name)(x, x), _make)
+#: What stands for the dtypes that a function accepts.
+MAKERS = {"bool": flags, "complex": points, "integer": integers, "integer or bool": integers}
+
+
+def maker(name: str) -> Callable[[], Any]:
+    """What makes an operand of an elementwise function."""
+    accepts = {**UNARY, **BINARY}[name].accepts
+    return points if name in ("conj", "real") else MAKERS.get(accepts, reals)
+
+
+for _name in UNARY:
+    recipe(_name, getattr(refarray, _name), maker(_name))
+for _name in BINARY:
+    recipe(_name, lambda x, name=_name: getattr(refarray, name)(x, x), maker(_name))
 recipe("add", lambda x: refarray.add(x, x[0]), reals, label="broadcast")
 recipe("add", lambda x: refarray.add(x.T, 1), reals, label="number")
 recipe("add", lambda x: refarray.add(x, refarray.int8), reals, label="bad", raises=(TypeError,))

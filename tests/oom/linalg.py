@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
+
+from oracles.decomposition_calls import CALLS, OBLONG, SQUARE, plain
 
 import refarray
 from refarray import linalg
@@ -14,7 +15,6 @@ from .recipe import recipe
 DTYPES = ("float64", "complex64", "float16")
 #: A matrix with few elements, a stack, and a matrix of more than one block of the algorithms.
 SHAPES = {"matrix": (3, 3), "stack": (2, 1, 4, 4), "large": (40, 40)}
-Function = Callable[[Any], Any]
 
 
 def matrices(dtype: str, shape: tuple[int, ...]) -> Any:
@@ -41,30 +41,10 @@ def vector(dtype: str) -> Any:
     return refarray.ones(3, dtype=getattr(refarray, dtype))
 
 
-SQUARE: dict[str, Function] = {
-    "cholesky": linalg.cholesky,
-    "det": linalg.det,
-    "eig": linalg.eig,
-    "eigh": linalg.eigh,
-    "eigvals": linalg.eigvals,
-    "eigvalsh": linalg.eigvalsh,
-    "inv": linalg.inv,
-    "matrix_power": lambda x: linalg.matrix_power(x, -5),
-    "slogdet": linalg.slogdet,
-    "solve": lambda x: linalg.solve(x, x),
-}
-OBLONG: dict[str, Function] = {
-    "matrix_norm": linalg.matrix_norm,
-    "matrix_rank": linalg.matrix_rank,
-    "pinv": linalg.pinv,
-    "qr": linalg.qr,
-    "svd": linalg.svd,
-    "svdvals": linalg.svdvals,
-    "vector_norm": linalg.vector_norm,
-}
 #: Functions that return named tuples, which are written in Python.
 PYTHON = ("eig", "eigh", "qr", "slogdet", "svd")
-for _name, _call in {**SQUARE, **OBLONG}.items():
+for _name in plain(CALLS):
+    _call = CALLS[_name]
     _is_python = _name in PYTHON
     for _dtype in DTYPES:
         for _label, _shape in SHAPES.items():
@@ -78,17 +58,18 @@ for _name, _call in {**SQUARE, **OBLONG}.items():
            raises=(TypeError,))  # fmt: skip
     recipe(f"linalg.{_name}", lambda x, f=_call: f([x]), partial(vector, "float64"), label="list",
            raises=(TypeError,))  # fmt: skip
-for _name, _call in SQUARE.items():
-    recipe(f"linalg.{_name}", _call, partial(oblong, "float64"), label="oblong",
+for _name in plain(SQUARE):
+    recipe(f"linalg.{_name}", CALLS[_name], partial(oblong, "float64"), label="oblong",
            raises=(ValueError,))  # fmt: skip
-for _name, _call in OBLONG.items():
+for _name in (*plain(OBLONG), "vector_norm"):
+    _call = CALLS[_name]
     for _dtype in DTYPES:
         recipe(f"linalg.{_name}", _call, partial(oblong, _dtype), label=f"oblong {_dtype}",
                python=_name in PYTHON)  # fmt: skip
         recipe(f"linalg.{_name}", _call, partial(oblong, _dtype, (3, 5)), label=f"wide {_dtype}",
                python=_name in PYTHON)  # fmt: skip
 for _name in ("inv", "solve", "matrix_power"):
-    recipe(f"linalg.{_name}", SQUARE[_name], partial(refarray.zeros, (2, 3, 3)), label="singular",
+    recipe(f"linalg.{_name}", CALLS[_name], partial(refarray.zeros, (2, 3, 3)), label="singular",
            raises=(ValueError,))  # fmt: skip
 recipe("linalg.cholesky", linalg.cholesky, partial(refarray.zeros, (2, 2)), label="indefinite",
        raises=(ValueError,))  # fmt: skip

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import pytest
 from helpers.cases import run_each
-from helpers.dtype_names import NAMES
 from oracles.checks import assert_dtype
 from oracles.formats import COMPLEX, INTEGERS, NUMERIC, REAL_FLOATS, wrapped
 from oracles.layouts import views
 from oracles.nested import Nested, Shape, from_array, indices, made, size_of
-from oracles.products import as_array, large_numbers, small_numbers
+from oracles.products import as_array, large_numbers
 
 import refarray
 
 xp: Any = refarray
-SHAPES: list[Shape] = [
-    *((1, 1), (3, 3), (2, 5), (5, 2), (1, 4), (4, 1)),
-    *((2, 3, 3), (2, 1, 3, 4), (0, 2), (2, 0), (0, 0), (0, 3, 3), (2, 0, 2)),
-]
-OFFSETS = (0, 1, -1, 2, -2, 3, -3, 4, -4, 5, -5, 9, -9)
-FAR = (2**31, -(2**31), 2**62, -(2**62), 2**63 - 1, -(2**63))
 
 
 def places(shape: Shape, offset: int) -> list[tuple[int, int]]:
@@ -46,40 +38,6 @@ def assert_nested(out: Any, right: Nested) -> None:
     assert out.shape == right.shape
     if out.size:
         assert from_array(out).values == right.values
-
-
-@run_each("offset", OFFSETS)
-def test_diagonals(offset: int) -> None:
-    for shape in SHAPES:
-        x, model = numbers(shape)
-        right = wanted(model, offset)
-        assert_nested(xp.linalg.diagonal(x, offset=offset), right)
-        if offset == 0:
-            assert_nested(xp.linalg.diagonal(x), right)
-
-
-@run_each("offset", FAR, ids=str)
-def test_diagonals_beyond_the_matrix_are_empty(offset: int) -> None:
-    for shape in ((3, 3), (2, 4, 1), (0, 0), (2, 3, 0)):
-        x, _ = numbers(shape)
-        out = xp.linalg.diagonal(x, offset=offset)
-        assert out.shape == (*shape[:-2], 0)
-        assert_dtype(out, "int64")
-        trace = xp.linalg.trace(x, offset=offset)
-        assert trace.shape == shape[:-2] and not xp.any(trace)
-
-
-@run_each("dtype", NAMES)
-def test_diagonals_of_every_dtype(dtype: str) -> None:
-    """Also of those of fewer than 8 bits."""
-    x = (xp.ones if dtype == "float8_e8m0fnu" else xp.zeros)((4, 4), dtype=dtype)
-    out = xp.linalg.diagonal(x)
-    assert_dtype(out, dtype)
-    assert out.shape == (4,)
-    if dtype in (*NUMERIC, "bool"):
-        x[1, 1] = x[2, 0] = True
-        assert out.tolist() == [0, 1, 0, 0]
-        assert xp.linalg.diagonal(x, offset=-2).tolist() == [1, 0]
 
 
 def test_diagonals_are_views() -> None:
@@ -127,29 +85,7 @@ def test_the_diagonal_keeps_the_memory() -> None:
     assert out.tolist() == [1] * 47 and len(other) == 5
 
 
-def test_diagonals_of_transposed_matrices() -> None:
-    x, _ = numbers((2, 3, 5))
-    for offset in OFFSETS:
-        right = xp.linalg.diagonal(x, offset=-offset)
-        assert xp.linalg.diagonal(x.mT, offset=offset).tolist() == right.tolist()
-
-
 # --- trace
-
-
-@run_each("dtype", NUMERIC)
-def test_traces(dtype: str) -> None:
-    for shape, offset in itertools.product(SHAPES, OFFSETS):
-        model = small_numbers(dtype, shape)
-        x = as_array(model, dtype)
-        out = xp.linalg.trace(x, offset=offset)
-        plain = xp.sum(xp.linalg.diagonal(x, offset=offset), axis=-1)
-        assert out.dtype == plain.dtype and out.shape == shape[:-2]
-        there = places(shape, offset)
-        sums = [sum(model.at((*i, *each)) for each in there) for i in indices(shape[:-2])]
-        assert not out.size or from_array(out).values == sums
-        if offset == 0:
-            assert xp.linalg.trace(x).tobytes() == out.tobytes()
 
 
 @run_each("dtype", NUMERIC)
@@ -183,19 +119,6 @@ def test_traces_of_integers_wrap_around(dtype: str) -> None:
             assert int(out) == wrapped(total, kind)
 
 
-@pytest.mark.parametrize("dtype", ["int16", "float16", "float64", "complex64"])
-def test_traces_of_every_layout(dtype: str) -> None:
-    x = as_array(large_numbers(dtype, (3, 6, 5)), dtype)
-    for offset in (0, 1, -3):
-        right = xp.linalg.trace(x, offset=offset).tobytes()
-        for layout, view in views(x):
-            before = view.tobytes()
-            out = xp.linalg.trace(view, offset=offset)
-            assert out.tobytes() == right, layout
-            assert view.tobytes() == before
-            assert out.is_contiguous() and not out.readonly
-
-
 def test_traces_are_no_views() -> None:
     x = xp.ones((1, 1))
     out = xp.linalg.trace(x)
@@ -218,12 +141,3 @@ def test_wrong_arguments(name: str) -> None:
     for offset in (2**63, -(2**63) - 1, 2**100):
         with pytest.raises(OverflowError, match=f"offset is {offset}"):
             function(xp.ones((2, 2)), offset=offset)
-
-
-@run_each("dtype", ["bool", "complex32", "float8_e5m2", "float4_e2m1fn", "float32x4"])
-def test_traces_of_other_dtypes_are_refused(dtype: str) -> None:
-    x = xp.zeros((2, 2), dtype=dtype)
-    with pytest.raises(TypeError, match=rf"trace\(\).*{dtype}"):
-        xp.linalg.trace(x)
-    with pytest.raises(TypeError):
-        xp.linalg.trace(xp.ones((2, 2)), dtype=dtype)

@@ -61,38 +61,6 @@ def test_cholesky_of_complex_squares(kind: str, dtype: str) -> None:
     check_cholesky(COMPLEX_FACTORS[kind], dtype)
 
 
-@dtypes
-@run_each("other", [nan, inf, 7.0, -1e4], ids=str)
-def test_cholesky_reads_one_triangle(other: float, dtype: str) -> None:
-    """The lower one, or with upper=True the upper one."""
-    for factor in FACTORS.values():
-        whole = squared(factor)
-        n = len(whole)
-        low = [[whole[i][j] if j <= i else other for j in range(n)] for i in range(n)]
-        high = [[whole[i][j] if j >= i else other for j in range(n)] for i in range(n)]
-        assert xp.linalg.cholesky(hard.array(low, dtype)).tolist() == factor
-        out = xp.linalg.cholesky(hard.array(high, dtype), upper=True)
-        assert out.tolist() == adjoint(factor)
-
-
-@dtypes
-def test_the_other_triangle_is_zero(dtype: str) -> None:
-    """In the lower factor no zero is negative."""
-    a = hard.positive_definite((3, 4, 4), dtype)
-    assert not any(xp.triu(xp.linalg.cholesky(a), k=1).tobytes())
-    assert not xp.any(xp.tril(xp.linalg.cholesky(a, upper=True), k=-1))
-
-
-@dtypes
-def test_the_upper_factor_is_the_adjoint_of_the_lower_one(dtype: str) -> None:
-    for n in (1, 2, 5, 9):
-        a = hard.positive_definite((2, n, n), dtype)
-        lower = xp.linalg.cholesky(a)
-        upper = xp.linalg.cholesky(a, upper=True)
-        error = xp.astype(xp.abs(xp.conj(upper).mT - lower), "float64")
-        assert float(xp.max(error)) <= 10 * n * em.epsilon(dtype) * 2 * n
-
-
 # --- qr
 
 
@@ -144,13 +112,6 @@ def test_the_reduced_factors_are_parts_of_the_complete_ones(dtype: str) -> None:
         for small, large in ((q, whole_q[:, :k]), (r, whole_r[:k, :])):
             assert small.shape == large.shape
             assert float(xp.max(xp.astype(xp.abs(small - large), "float64"))) <= bound
-
-
-def test_the_default_mode_is_reduced() -> None:
-    a = hard.array(hard.random_rows(5, 2, "float64"), "float64")
-    for one, other in zip(xp.linalg.qr(a), xp.linalg.qr(a, mode="reduced"), strict=True):
-        assert_equal(one, other)
-    assert xp.linalg.qr(a).Q.shape == (5, 2)
 
 
 def test_modes_are_compared_by_value() -> None:

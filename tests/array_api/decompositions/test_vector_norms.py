@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from fractions import Fraction
 from typing import Any
@@ -12,9 +11,9 @@ import pytest
 from helpers.cases import run_each
 from oracles import exact_matrices as em
 from oracles import hard_matrices as hard
-from oracles.checks import assert_dtype, assert_equal
+from oracles.checks import assert_dtype
 from oracles.formats import quantum
-from oracles.nested import Nested, Shape, from_array, reduced
+from oracles.nested import Nested, from_array, reduced
 
 import refarray
 
@@ -63,77 +62,6 @@ def check(out: Any, wanted: Nested, dtype: str, ulps: float = 4) -> None:
 def wanted(x: Any, order: float, axis: Any = None, keepdims: bool = False) -> Nested:
     with mpmath.workprec(200):
         return reduced(from_array(x), axis, keepdims, lambda v: exact_norm(v, order))
-
-
-@dtypes
-@orders
-def test_orders(ord: float, dtype: str) -> None:
-    for n in (1, 2, 3, 10):
-        x = hard.stack((n,), dtype, ord)
-        check(xp.linalg.vector_norm(x, ord=ord), wanted(x, ord), dtype)
-    x = hard.stack((3, 4), dtype, ord)
-    check(xp.linalg.vector_norm(x, ord=ord), wanted(x, ord), dtype)
-    check(xp.linalg.vector_norm(x, ord=ord, axis=0), wanted(x, ord, 0), dtype)
-
-
-AXES: list[tuple[Shape, Any]] = [
-    ((4,), 0),
-    ((4,), -1),
-    ((4,), (0,)),
-    ((2, 3), (1, 0)),
-    ((2, 3, 4), None),
-    ((2, 3, 4), 0),
-    ((2, 3, 4), 1),
-    ((2, 3, 4), -1),
-    ((2, 3, 4), (0, 2)),
-    ((2, 3, 4), (-1, 0)),
-    ((2, 3, 4), (0, 1, 2)),
-    ((2, 3, 4), (2, 0, 1)),
-    ((2, 1, 4, 3), (1, 3)),
-]
-
-
-@orders
-@run_each("keepdims", [False, True], ids=["drop", "keep"])
-@run_each("dtype", ["float32", "float64", "complex128"])
-def test_axes(dtype: str, keepdims: bool, ord: float) -> None:
-    for shape, axis in AXES:
-        x = hard.stack(shape, dtype)
-        out = xp.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
-        check(out, wanted(x, ord, axis, keepdims), dtype)
-
-
-@dtypes
-def test_the_defaults(dtype: str) -> None:
-    x = hard.stack((2, 3), dtype)
-    norm = xp.linalg.vector_norm
-    assert norm(x).tobytes() == norm(x, axis=None, keepdims=False, ord=2).tobytes()
-    assert norm(x).shape == () and norm(x, keepdims=True).shape == (1, 1)
-    assert norm(x).tobytes() == norm(x, ord=2.0).tobytes()
-    assert norm(x, axis=[0, 1]).tobytes() == norm(x, axis=(0, 1)).tobytes()
-
-
-@dtypes
-@orders
-def test_norms_over_no_axis_are_magnitudes(ord: float, dtype: str) -> None:
-    """axis=(): of order 0, whether elements are not zero."""
-    for shape in ((), (3,), (2, 3), (0,), (2, 0)):
-        x = hard.stack(shape, dtype) if 0 not in shape else xp.zeros(shape, dtype=dtype)
-        out = xp.linalg.vector_norm(x, axis=(), ord=ord)
-        check(out, wanted(x, ord, ()), dtype, 1)
-        if ord != 0 and dtype in em.REAL:
-            assert_equal(out, xp.abs(x))
-
-
-@dtypes
-@orders
-def test_norms_of_points(ord: float, dtype: str) -> None:
-    for value in (0.0, -2.0, 0.75):
-        x = xp.asarray(value, dtype=dtype)
-        size = float(value != 0) if ord == 0 else abs(value)
-        for keywords in ({}, {"axis": None}, {"axis": ()}, {"keepdims": True}):
-            out = xp.linalg.vector_norm(x, ord=ord, **keywords)
-            assert out.shape == () and float(out) == size
 
 
 #: Exponents of two of elements whose powers are no numbers of the dtype.
@@ -216,19 +144,6 @@ def test_zeros(dtype: str) -> None:
         assert out == 0 and math.copysign(1, out) == 1
 
 
-@dtypes
-def test_norms_of_no_elements(dtype: str) -> None:
-    for shape, axis in itertools.product(((0,), (0, 3), (3, 0), (2, 0, 2)), (None, -1, 0)):
-        x = xp.zeros(shape, dtype=dtype)
-        kept = tuple(n for i, n in enumerate(shape) if i != range(len(shape))[axis or 0])
-        if axis is None:
-            kept = ()
-        for order in ORDERS:
-            out = xp.linalg.vector_norm(x, axis=axis, ord=order)
-            assert out.shape == kept and not xp.any(out)
-            assert_dtype(out, em.real_dtype(dtype))
-
-
 @run_each("dtype", ["complex64", "complex128"])
 @run_each("order", [-0.5, -1, -2, -7])
 def test_magnitudes_that_overflow_have_norms_of_negative_orders(order: float, dtype: str) -> None:
@@ -259,15 +174,6 @@ def test_special_values(dtype: str) -> None:
         z = xp.asarray([complex(nan, inf), 1], dtype=dtype)
         assert float(xp.linalg.vector_norm(z, ord=inf)) == inf
         assert float(xp.linalg.vector_norm(xp.asarray([complex(0, -inf)], dtype=dtype))) == inf
-
-
-@dtypes
-@orders
-def test_results_are_those_of_the_wide_dtype_rounded_once(ord: float, dtype: str) -> None:
-    x = hard.stack((7, 3), dtype, "once")
-    wide = xp.linalg.vector_norm(xp.astype(x, em.wide_dtype(dtype)), ord=ord, axis=0)
-    out = xp.linalg.vector_norm(x, ord=ord, axis=0)
-    assert_equal(out, xp.astype(wide, out.dtype))
 
 
 def test_orders_of_other_types() -> None:

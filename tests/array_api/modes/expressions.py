@@ -10,6 +10,8 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
+from oracles.functions import BINARY, UNARY
+
 
 def words(text: str) -> list[str]:
     return text.split()
@@ -30,16 +32,6 @@ NUMBERS = ("True", "2", "2.5", "2j")
 #: What is neither an array nor a number.
 OTHERS = ("None", "'x'", "[1, 2, 3]", "(1, 2, 3)", "object")
 
-UNARY = words(
-    "abs acos acosh asin asinh atan atanh bitwise_invert ceil conj cos cosh exp expm1 floor imag"
-    " isfinite isinf isnan log log10 log1p log2 logical_not negative positive real reciprocal round"
-    " sign signbit sin sinh sqrt square tan tanh trunc"
-)
-BINARY = words(
-    "add atan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor copysign"
-    " divide equal floor_divide greater greater_equal hypot less less_equal logaddexp logical_and"
-    " logical_or logical_xor maximum minimum multiply nextafter not_equal pow remainder subtract"
-)
 OPERATORS = words("+ - * / // % ** & | ^ << >> < <= == != > >= @")
 REDUCTIONS = words(
     "all any argmax argmin count_nonzero max mean min prod std sum var cumulative_sum"

@@ -23,16 +23,6 @@ def real_dtype(dtype: str) -> str:
     return COMPONENT.get(dtype, dtype)
 
 
-def complex_dtype(dtype: str) -> str:
-    """Of eigenvalues of general matrices."""
-    return "complex128" if real_dtype(dtype) == "float64" else "complex64"
-
-
-def wide_dtype(dtype: str) -> str:
-    """Of the computation."""
-    return "complex128" if dtype in COMPONENT else "float64"
-
-
 def epsilon(dtype: str) -> float:
     return EPSILON[real_dtype(dtype)]
 

@@ -17,8 +17,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from oom.computations import BINARY, UNARY
-from oom.linalg import OBLONG, SQUARE, matrices
+from oom.computations import BINARY, UNARY, maker
+from oom.linalg import CALLS, SQUARE, matrices, plain
 from oom.recipes import NEEDS_DRIVER, RECIPES, Recipe
 
 import refarray as ra
@@ -45,11 +45,9 @@ def tiled(x: Any, rows: int, columns: int) -> Any:
 
 
 def elementwise() -> Iterator[Call]:
-    for make, names in [*UNARY.items(), *BINARY.items()]:
-        x = tiled(make(), 200, 300)
-        operands = (x,) if make in UNARY and names is UNARY[make] else (x, x[::-1])
-        for name in names:
-            yield name, partial(getattr(ra, name), *operands)
+    for name in (*UNARY, *BINARY):
+        x = tiled(maker(name)(), 200, 300)
+        yield name, partial(getattr(ra, name), *((x,) if name in UNARY else (x, x[::-1])))
     x = tiled(ra.asarray([[1.0, 0.0], [0.5, 2.0]]), 200, 300)
     for dtype in ("float32", "int8", "complex128", "float16", "float4_e2m1fn"):
         yield f"astype {dtype}", partial(x.astype, dtype)
@@ -119,11 +117,11 @@ def transformed() -> Iterator[Call]:
 def factored(n: int) -> Iterator[Call]:
     for dtype in FLOATS:
         x = matrices(dtype, (n, n))
-        for name, function in {**SQUARE, **OBLONG}.items():
-            yield f"{name} {dtype} {n}", partial(function, x.T)
-        for name, function in OBLONG.items():
-            yield f"{name} {dtype} {n}", partial(function, x[: n // 2])
-            yield f"{name} {dtype} {n}", partial(function, x[:, : n // 2])
+        for name in plain(CALLS):
+            yield f"{name} {dtype} {n}", partial(CALLS[name], x.T)
+            if name not in SQUARE:
+                yield f"{name} {dtype} {n}", partial(CALLS[name], x[: n // 2])
+                yield f"{name} {dtype} {n}", partial(CALLS[name], x[:, : n // 2])
         yield f"matmul {dtype} {n}", partial(ra.matmul, x, x.T)
         yield f"tensordot {dtype} {n}", partial(ra.tensordot, x, x, axes=((0,), (0,)))
         yield f"vecdot {dtype} {n}", partial(ra.vecdot, x.T, x)
