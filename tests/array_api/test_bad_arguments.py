@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import operator
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from helpers.cases import run_each
-from oracles import direct_sums
-from oracles.functions import BINARY, UNARY
 
 import refarray
 
 xp: Any = refarray
-NO_ARRAYS: list[Any] = [None, 1, 1.5, 2j, True, "text", [1.0, 2.0], (1.0,), object(), b"x", {}]
 #: Functions of one array, with the further arguments that they need.
 OTHERS: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("sum", "prod", "mean", "var", "std", "min", "max", "any", "all"), ()),
@@ -28,61 +24,8 @@ OTHERS: dict[str, tuple[Any, ...]] = {
     "tile": ((2,),),
     "clip": (0, 1),
 }
-#: Functions of one array of an extension.
-FOURIER = [f"fft.{name}" for name in (*direct_sums.TRANSFORMS, *direct_sums.SHIFTS)]
 REDUCTIONS = [*list(OTHERS)[:10]]
 ONE_AXIS = ["argmin", "argmax", "sort", "argsort", "cumulative_sum", "cumulative_prod", "diff"]
-
-
-def accepted(name: str) -> Any:
-    """An array of shape (2, 3) that the function takes."""
-    dtype = "complex128" if name in FOURIER else "float64"
-    if name.removeprefix("fft.") in direct_sums.FROM_REAL:
-        dtype = "float32"
-    for table in (UNARY, BINARY):
-        if name in table and dtype not in table[name].dtypes:
-            dtype = table[name].dtypes[-1]
-    return xp.ones((2, 3), dtype=dtype)
-
-
-@run_each("name", [*UNARY, *OTHERS, *FOURIER])
-def test_functions_of_one_array_refuse_other_objects(name: str) -> None:
-    for wrong in NO_ARRAYS:
-        with pytest.raises(TypeError) as caught:
-            operator.attrgetter(name)(xp)(wrong, *OTHERS.get(name, ()))
-        plain = name.rpartition(".")[2]
-        assert plain in str(caught.value) and type(wrong).__name__ in str(caught.value), wrong
-
-
-@run_each("name", BINARY)
-def test_functions_of_two_arrays_refuse_other_objects(name: str) -> None:
-    x = accepted(name)
-    for wrong in (None, "text", [1.0, 2.0, 3.0], (1.0,), object(), b"x", {}):
-        for operands in ((x, wrong), (wrong, x), (wrong, wrong)):
-            with pytest.raises(TypeError) as caught:
-                getattr(xp, name)(*operands)
-            assert name in str(caught.value)
-    for operands in ((1, 2), (1.5, 2.5), (True, False)):
-        with pytest.raises(TypeError, match=name):
-            getattr(xp, name)(*operands)
-
-
-@run_each("name", [*UNARY, *BINARY, *OTHERS, *FOURIER])
-def test_functions_refuse_wrong_numbers_of_arguments(name: str) -> None:
-    x, function = accepted(name), operator.attrgetter(name)(xp)
-    required = (x, x) if name in BINARY else (x, *OTHERS.get(name, ()))
-    with pytest.raises(TypeError):
-        function()
-    with pytest.raises(TypeError):
-        function(*required, x, x, x)
-    with pytest.raises(TypeError, match="keyword"):
-        function(*required, unknown=1)
-    if name in UNARY or name in BINARY:
-        with pytest.raises(TypeError):
-            function(*required, out=x)
-    for keyword in ("x", "x1"):
-        with pytest.raises(TypeError):
-            function(**{keyword: x})
 
 
 @run_each("name", [*REDUCTIONS, *ONE_AXIS])

@@ -8,7 +8,7 @@ import pytest
 from helpers.cases import run_each
 from oracles.formats import ALL
 from oracles.functions import BINARY, UNARY
-from oracles.layouts import WIDTH, gapless, layouts, misaligned, text
+from oracles.layouts import gapless, layouts, misaligned, text
 from oracles.samples import pairs, samples
 
 import refarray
@@ -21,50 +21,6 @@ def function(name: str) -> Any:
 
 def assert_fresh(out: Array) -> None:
     assert out.is_contiguous() and not out.readonly
-
-
-@run_each("name", UNARY)
-def test_unary_functions_read_every_layout(name: str) -> None:
-    work = function(name)
-    for dtype in UNARY[name].dtypes:
-        values = samples(dtype)
-        expected = text(work(gapless(values, dtype)))
-        for layout, x in layouts(values, dtype):
-            before = text(x)
-            assert text(work(x)) == expected, (dtype, layout)
-            assert text(x) == before
-
-
-@run_each("name", BINARY)
-def test_binary_functions_read_every_layout(name: str) -> None:
-    work = function(name)
-    for dtype in BINARY[name].dtypes:
-        a, b = (each[: 30 * WIDTH] for each in pairs(dtype))
-        left, right = gapless(a, dtype), gapless(b, dtype)
-        expected = text(work(left, right))
-        for (layout, x), (_, y) in zip(layouts(a, dtype), layouts(b, dtype), strict=True):
-            assert text(work(x, right)) == expected, (dtype, layout, "left")
-            assert text(work(left, y)) == expected, (dtype, layout, "right")
-            assert text(work(x, y)) == expected, (dtype, layout, "both")
-
-
-@run_each("name", BINARY)
-def test_binary_functions_broadcast(name: str) -> None:
-    work = function(name)
-    for dtype in BINARY[name].dtypes:
-        values = samples(dtype)[:8]
-        row = refarray.asarray(values[:4], dtype=dtype)
-        column = refarray.asarray(values[4:7] or values[:3], dtype=dtype).reshape((3, 1))
-        wide, tall = (refarray.broadcast_to(each, (3, 4)) for each in (row, column))
-        expected = text(work(wide.copy(), tall.copy()))
-        assert work(row, column).shape == (3, 4)
-        for x, y in ((row, column), (wide, tall), (wide, column), (row, tall), (wide.copy(), tall)):
-            assert text(work(x, y)) == expected, dtype
-        point = column[0, 0]
-        assert text(work(point, row)) == text(work(refarray.broadcast_to(point, (4,)).copy(), row))
-        assert text(work(row, point)) == text(work(row, refarray.broadcast_to(point, (4,)).copy()))
-        shape = work(row.reshape((2, 1, 2)), column).shape
-        assert shape == (2, 3, 2)
 
 
 def check_lengths(work: Any, whole: tuple[Array, ...], dtype: str) -> None:
@@ -101,21 +57,6 @@ def test_binary_functions_of_short_vectors(name: str) -> None:
         left, right = (repeated(each[start:], 44) for each in (a, b))
         whole = (refarray.asarray(left, dtype=dtype), refarray.asarray(right, dtype=dtype))
         check_lengths(function(name), whole, dtype)
-
-
-@run_each("name", [*UNARY, *BINARY])
-def test_functions_of_points_and_empty_arrays(name: str) -> None:
-    table = UNARY if name in UNARY else BINARY
-    count = 1 if name in UNARY else 2
-    for dtype in table[name].dtypes:
-        for shape in ((0,), (3, 0), (0, 2, 0)):
-            out = function(name)(*[refarray.zeros(shape, dtype=dtype)] * count)
-            assert out.shape == shape and str(out.dtype) == table[name].result_of(dtype)
-        vector = refarray.asarray(samples(dtype), dtype=dtype)
-        expected = function(name)(*[vector] * count).tolist()
-        for index, right in enumerate(expected):
-            point = function(name)(*[vector[index]] * count)
-            assert point.shape == () and repr(point.tolist()) == repr(right), (dtype, index)
 
 
 @run_each("name", [*UNARY, *BINARY])

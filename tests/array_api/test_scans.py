@@ -10,10 +10,8 @@ from typing import Any
 
 import pytest
 from helpers.cases import run_each
-from oracles.checks import assert_dtype, flat
+from oracles.checks import assert_dtype
 from oracles.formats import COMPLEX, INTEGERS, NUMERIC, REAL_FLOATS, wrapped
-from oracles.layouts import gapless, layouts, text
-from oracles.nested import from_array, scanned
 from oracles.promotion import accumulated
 from oracles.samples import integers
 
@@ -43,42 +41,6 @@ def running(name: str, dtype: str, initial: bool) -> Callable[[list[Any]], list[
         return out
 
     return work
-
-
-@run_each("dtype", NUMERIC)
-@pytest.mark.parametrize("name", SCANS)
-def test_scans_along_every_axis(name: str, dtype: str) -> None:
-    x = xp.asarray(filling(dtype, 60), dtype=dtype).reshape((3, 4, 5))
-    model = from_array(x)
-    for axis, initial in itertools.product((0, 1, 2, -1, -3), (False, True)):
-        out = getattr(xp, name)(x, axis=axis, include_initial=initial)
-        wanted = scanned(model, axis, running(name, accumulated(dtype), initial))
-        assert_dtype(out, accumulated(dtype))
-        assert (out.shape, flat(out)) == (wanted.shape, wanted.values), (axis, initial)
-
-
-@pytest.mark.parametrize("name", SCANS)
-def test_scans_of_vectors_need_no_axis(name: str) -> None:
-    for dtype in NUMERIC:
-        for count in (0, 1, 2, 7, 9):
-            values = filling(dtype, count)
-            for initial in (False, True):
-                out = getattr(xp, name)(xp.asarray(values, dtype=dtype), include_initial=initial)
-                wanted = running(name, accumulated(dtype), initial)(values)
-                assert out.tolist() == wanted and out.shape == (count + initial,)
-    for shape in ((2, 3), (1, 1), (0, 2)):
-        with pytest.raises((ValueError, TypeError), match="axis"):
-            getattr(xp, name)(xp.ones(shape))
-
-
-@pytest.mark.parametrize("name", SCANS)
-def test_scans_read_every_layout(name: str) -> None:
-    for dtype in NUMERIC:
-        values = filling(dtype, 60)
-        for axis in (0, 1):
-            expected = text(getattr(xp, name)(gapless(values, dtype), axis=axis))
-            for layout, x in layouts(values, dtype):
-                assert text(getattr(xp, name)(x, axis=axis)) == expected, (dtype, layout)
 
 
 @run_each("dtype", INTEGERS)
@@ -120,31 +82,6 @@ def test_long_scans_are_accurate() -> None:
         for value, got in zip(values, xp.cumulative_sum(x).tolist(), strict=True):
             total, size = total + Fraction(value), size + abs(Fraction(value))
             assert abs(Fraction(got) - total) <= size * Fraction(eps) * 3000
-
-
-def differences(line: list[Any], n: int, dtype: str) -> list[Any]:
-    for _ in range(n):
-        line = [b - a for a, b in itertools.pairwise(line)]
-    return [wrapped(v, dtype) for v in line] if dtype in INTEGERS else line
-
-
-@run_each("dtype", NUMERIC)
-def test_diff(dtype: str) -> None:
-    x = xp.asarray(filling(dtype, 60), dtype=dtype).reshape((3, 4, 5))
-    model = from_array(x)
-    for axis, n in itertools.product((0, 1, 2, -1, -2), (0, 1, 2, 3)):
-        if n > x.shape[axis]:
-            continue
-        out = xp.diff(x, axis=axis, n=n)
-        wanted = scanned(model, axis, lambda line: differences(line, n, dtype))  # noqa: B023
-        assert_dtype(out, dtype)
-        shape = list(x.shape)
-        shape[axis] -= n
-        assert out.shape == tuple(shape) and flat(out) == wanted.values, (axis, n)
-    assert xp.diff(x).tolist() == xp.diff(x, axis=2, n=1).tolist()
-    for layout, y in layouts(filling(dtype, 60), dtype):
-        assert text(xp.diff(y, axis=0)) == text(xp.diff(gapless(filling(dtype, 60), dtype), axis=0))
-        assert text(xp.diff(y)) == text(xp.diff(gapless(filling(dtype, 60), dtype))), layout
 
 
 def test_diff_prepends_and_appends() -> None:

@@ -3,79 +3,16 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
 from typing import Any
 
 from helpers.cases import run_each
-from oracles.formats import ALL, COMPLEX, INTEGERS, NUMERIC, REAL, REAL_FLOATS
-from oracles.functions import UNARY
+from oracles.formats import COMPLEX, INTEGERS, REAL_FLOATS
 from oracles.layouts import text
-from oracles.samples import samples
 
 import refarray
 
 xp: Any = refarray
-SHAPE = (6, 4)
-Work = Callable[[Any], Any]
 INDEX = xp.asarray([2, 0, 1])
-
-
-def along(name: str, *axes: int | None) -> list[Work]:
-    return [lambda x, axis=axis: getattr(xp, name)(x, axis=axis) for axis in axes]
-
-
-#: The dtypes and the calls of functions that are not elementwise.
-OTHERS: dict[str, tuple[tuple[str, ...], list[Work]]] = {
-    **{name: (NUMERIC, along(name, None, 0, 1)) for name in ("sum", "prod")},
-    **{name: (REAL_FLOATS, along(name, None, 0, 1)) for name in ("mean", "var", "std")},
-    **{name: (REAL, along(name, None, 0, 1)) for name in ("min", "max", "argmin", "argmax")},
-    **{name: (ALL, along(name, None, 0, 1)) for name in ("any", "all", "count_nonzero")},
-    **{name: (NUMERIC, along(name, 0, 1)) for name in ("cumulative_sum", "cumulative_prod")},
-    "diff": (NUMERIC, along("diff", 0, 1)),
-    **{name: (REAL, along(name, 0, 1)) for name in ("sort", "argsort")},
-    "nonzero": (ALL, [lambda x: xp.stack(xp.nonzero(x))]),
-    "unique": (ALL, [lambda x: xp.unique_all(x).counts, lambda x: xp.unique_values(x)]),
-    "isin": (ALL, [lambda x: xp.isin(x, x[0, :2]), lambda x: xp.isin(x[0], x)]),
-    "take": (ALL, [lambda x: xp.take(x, INDEX, axis=0), lambda x: x[INDEX, INDEX]]),
-    "mask": (ALL, [lambda x: x[xp.asarray([True, False] * 3)], lambda x: x[xp.equal(x, x)]]),
-    "joining": (
-        ALL,
-        [
-            lambda x: xp.concat([x, x], axis=1),
-            lambda x: xp.stack([x, x], axis=2),
-            lambda x: xp.roll(x, 3),
-            lambda x: xp.tile(x, (2, 2)),
-            lambda x: xp.repeat(x, 2, axis=0),
-            lambda x: xp.triu(x, k=1),
-            lambda x: xp.where(xp.equal(x, x[0]), x, x[:, 1:2]),
-        ],
-    ),
-}
-
-
-def shared(dtype: str) -> list[Any]:
-    """A row, a column and a point, each broadcast to the same shape."""
-    values = samples(dtype)
-    row = xp.asarray((values * 3)[1:5], dtype=dtype)
-    column = xp.asarray((values * 3)[2:8], dtype=dtype).reshape((6, 1))
-    wide = [xp.broadcast_to(each, SHAPE) for each in (row, column, row[0])]
-    return [*wide, xp.flip(wide[0]), xp.broadcast_to(row, (4, 6, 4))[1, ...]]
-
-
-@run_each("name", UNARY)
-def test_elementwise_functions(name: str) -> None:
-    for dtype in UNARY[name].dtypes:
-        for x in shared(dtype):
-            assert text(getattr(xp, name)(x)) == text(getattr(xp, name)(xp.copy(x))), dtype
-
-
-@run_each("name", OTHERS)
-def test_other_functions(name: str) -> None:
-    dtypes, calls = OTHERS[name]
-    for dtype in dtypes:
-        for x in shared(dtype):
-            for work in calls:
-                assert text(work(x)) == text(work(xp.copy(x))), dtype
 
 
 @run_each(

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from helpers.cases import run_each
 from oracles import direct_sums as sums
-from oracles.formats import ALL
 
 import refarray
 
@@ -28,40 +27,6 @@ class Fails:
 
     def __index__(self) -> int:
         raise KeyError("on purpose")
-
-
-NO_ARRAYS: dict[str, Any] = {
-    "None": None,
-    "int": 1,
-    "float": 1.5,
-    "complex": 2j,
-    "text": "text",
-    "list": [1.0, 2.0],
-    "tuple": (1.0,),
-    "bytes": b"x",
-    "dict": {},
-    "dtype": refarray.float64,
-}
-
-
-@run_each("kind", NO_ARRAYS)
-@names
-def test_other_objects_are_refused(name: str, kind: str) -> None:
-    wrong = NO_ARRAYS[kind]
-    with pytest.raises(TypeError, match=rf"{name}\(\).*{type(wrong).__name__}"):
-        getattr(xp.fft, name)(wrong)
-
-
-@run_each("dtype", [*ALL, "complex32", "float8_e5m2", "float32x4"])
-@names
-def test_other_dtypes_are_refused(name: str, dtype: str) -> None:
-    """Integers, bool, float16, and real numbers in the place of complex ones."""
-    x = xp.zeros((2, 3), dtype=dtype)
-    if dtype in sums.dtypes(name):
-        getattr(xp.fft, name)(x)
-        return
-    with pytest.raises(TypeError, match=rf"{name}\(\).*{dtype}"):
-        getattr(xp.fft, name)(x)
 
 
 @run_each("norm", ["", "none", "Backward", "forwards", "ortho ", "backward\0", "é"])
@@ -89,26 +54,6 @@ def test_norms_are_compared_by_value(name: str) -> None:
         other = Text(norm)
         wanted = getattr(xp.fft, name)(x, norm=norm)
         assert getattr(xp.fft, name)(x, norm=other).tobytes() == wanted.tobytes()
-
-
-@names
-def test_parameters_are_positional_or_keywords_only(name: str) -> None:
-    x, function = argument(name), getattr(xp.fft, name)
-    with pytest.raises(TypeError, match=name):
-        function()
-    with pytest.raises(TypeError, match=name):
-        function(x=x)
-    with pytest.raises(TypeError, match="positional"):
-        function(x, 3)
-    with pytest.raises(TypeError, match="positional"):
-        function(x, None, -1, "backward")
-    for keywords in ({"unknown": 1}, {"out": x}, {"dtype": "complex64"}):
-        with pytest.raises(TypeError, match="keyword"):
-            function(x, **keywords)
-    other = {"s": (3,), "axes": (0,)} if name in sums.ONE_AXIS else {"n": 3, "axis": 0}
-    for key, value in other.items():
-        with pytest.raises(TypeError, match=key):
-            function(x, **{key: value})
 
 
 # --- n and axis

@@ -8,13 +8,11 @@ import pytest
 from helpers.cases import run_each
 from oracles import direct_sums as sums
 from oracles.layouts import text
-from oracles.nested import Nested
 
 import refarray
 
 xp: Any = refarray
 names = pytest.mark.parametrize("name", sums.ONE_AXIS)
-LENGTHS = (1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 22, 67)
 
 
 def argument(name: str, extent: int, dtype: str, seed: int = 0) -> tuple[Any, list[sums.Pair]]:
@@ -23,51 +21,6 @@ def argument(name: str, extent: int, dtype: str, seed: int = 0) -> tuple[Any, li
         values = [complex(each.real) for each in values]
     given = sums.as_argument(name, values)
     return xp.asarray(given, dtype=dtype), [sums.fixed(each) for each in values]
-
-
-@run_each("wide", [False, True], ids=["single", "double"])
-@names
-def test_axes_are_cut_or_extended(name: str, wide: bool) -> None:
-    """By zeros at the end, and at the end: every extent against every n, odd and even."""
-    dtype = sums.dtypes(name)[wide]
-    for extent in (1, 2, 3, 4, 5, 8, 9, 34):
-        x, line = argument(name, extent, dtype)
-        for n in LENGTHS:
-            wanted = sums.line_transformed(name, line, n, "backward")
-            out = getattr(xp.fft, name)(x, n=n)
-            exact = Nested(wanted, (len(wanted),))
-            sums.assert_close(out, exact, sums.result_dtype(name, dtype), n, 1)
-
-
-@names
-def test_n_is_that_of_the_argument(name: str) -> None:
-    for extent in (1, 2, 3, 6, 7, 12):
-        n = sums.default_extent(name, extent)
-        if n < 1:
-            continue
-        x, _ = argument(name, extent, sums.dtypes(name)[1])
-        function = getattr(xp.fft, name)
-        wanted = function(x, n=n).tobytes()
-        assert function(x).tobytes() == function(x, n=None).tobytes() == wanted
-        if name in sums.TO_REAL:
-            assert function(x, n=n + 1).size == function(x).size + 1
-
-
-@names
-def test_cutting_and_extending_is_slicing_and_joining(name: str) -> None:
-    """The same bits as for an argument that has the length."""
-    function = getattr(xp.fft, name)
-    for dtype in sums.dtypes(name):
-        x, _ = argument(name, 60, dtype)
-        x = xp.reshape(x, (5, 12))
-        for n in (1, 2, 5, 11, 12, 13, 20, 31):
-            length = n // 2 + 1 if name in sums.TO_REAL else n
-            zeros = xp.zeros((5, max(length - 12, 0)), dtype=dtype)
-            resized = xp.concat([x[:, :length], zeros], axis=1)
-            wanted = function(resized, n=n)
-            assert function(x, n=n).tobytes() == wanted.tobytes(), n
-            turned = function(x.T.copy(), n=n, axis=0)
-            assert turned.tobytes() == wanted.T.copy().tobytes(), n
 
 
 @names
@@ -79,24 +32,6 @@ def test_elements_behind_n_are_not_read(name: str) -> None:
     x[5:] = xp.nan
     assert function(x, n=n).tobytes() == wanted.tobytes()
     assert xp.all(xp.isfinite(function(x, n=n)))
-
-
-@run_each("name", sums.TRANSFORMS)
-def test_dtypes_and_shapes_of_results(name: str) -> None:
-    function = getattr(xp.fft, name)
-    for dtype in sums.dtypes(name):
-        for shape in ((4,), (2, 6), (3, 1, 5), (2, 1, 3, 4), (1, 2, 1, 2, 3)):
-            x = xp.ones(shape, dtype=dtype)
-            out = function(x)
-            last = shape[-1]
-            if name in sums.FROM_REAL:
-                last = last // 2 + 1
-            if name in sums.TO_REAL:
-                last = 2 * (last - 1)
-            assert out.shape == (*shape[:-1], last)
-            assert str(out.dtype) == sums.result_dtype(name, dtype)
-            assert out.device == x.device
-            assert out.is_contiguous() and not out.readonly
 
 
 @run_each("name", sums.TRANSFORMS)

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import Any
 
 import pytest
 from helpers.cases import run_each
 from oracles import direct_sums as sums
-from oracles.formats import REAL_FLOATS, rounded, ulps
 
 import refarray
 
 xp: Any = refarray
 names = pytest.mark.parametrize("name", sums.FREQUENCIES)
-LENGTHS = (*range(1, 34), 100, 101, 1000, 1023)
-SPACINGS = (1.0, 0.5, 0.1, 3.0, 1e-3, 7.25, 1 / 3, 1e10, 1e-10, -1.0, -0.7)
 EXPECTED: dict[str, dict[int, list[float]]] = {
     "fftfreq": {
         1: [0.0],
@@ -49,50 +45,6 @@ def test_expected_frequencies(name: str) -> None:
         out = getattr(xp.fft, name)(n)
         assert out.tolist() == wanted
         assert str(out.dtype) == "float64" and out.shape == (len(wanted),)
-
-
-@names
-def test_frequencies_are_quotients(name: str) -> None:
-    """Half an ULP, and the rounding of the remainder."""
-    for n in LENGTHS:
-        for d in SPACINGS:
-            out = getattr(xp.fft, name)(n, d=d).tolist()
-            exact = [Fraction(k) / (n * Fraction(d)) for k in steps(name, n)]
-            assert len(out) == len(exact)
-            for got, right in zip(out, exact, strict=True):
-                assert ulps(got, right, "float64") <= 0.75, (n, d, got)
-
-
-@run_each("dtype", REAL_FLOATS)
-@names
-def test_frequencies_are_rounded_to_the_dtype(name: str, dtype: str) -> None:
-    for given in (dtype, getattr(xp, dtype)):
-        for n in (1, 2, 7, 10, 33):
-            for d in (1.0, 0.3, -2.0):
-                out = getattr(xp.fft, name)(n, d=d, dtype=given)
-                wide = getattr(xp.fft, name)(n, d=d).tolist()
-                assert str(out.dtype) == dtype
-                assert out.tolist() == [rounded(Fraction(v), dtype) for v in wide]
-
-
-@names
-def test_defaults_of_frequencies(name: str) -> None:
-    function = getattr(xp.fft, name)
-    wanted = function(6)
-    for keywords in ({"d": 1.0}, {"d": 1}, {"d": True}, {"dtype": None}, {"device": None}):
-        out = function(6, **keywords)
-        assert out.tobytes() == wanted.tobytes() and out.dtype == wanted.dtype
-    out = function(6, device=wanted.device, dtype=float)
-    assert out.tobytes() == wanted.tobytes() and out.device == wanted.device
-    assert out.is_contiguous() and not out.readonly
-    out[...] = 1
-    assert function(6).tobytes() == wanted.tobytes()
-
-
-@names
-def test_negative_spacings_change_the_signs(name: str) -> None:
-    for n in (2, 5, 8):
-        assert xp.all(getattr(xp.fft, name)(n, d=-0.5) == -getattr(xp.fft, name)(n, d=0.5))
 
 
 @names

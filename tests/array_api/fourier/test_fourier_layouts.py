@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from helpers.cases import run_each
 from oracles import direct_sums as sums
-from oracles.layouts import misaligned, views
 from oracles.nested import Shape
 from oracles.switches import ISAS, instruction_set, threads
 
@@ -80,58 +79,6 @@ def test_every_axis_of_one_to_five(name: str, wide: bool) -> None:
         assert function(x).tobytes() == function(x, axis=-1).tobytes()
 
 
-@precisions
-@names
-def test_layouts_have_the_same_bits(name: str, wide: bool) -> None:
-    function = getattr(xp.fft, name)
-    for shape in ((12,), (67,), (9, 10), (17, 16), (2, 3, 22)):
-        x = numbers(name, wide, shape)
-        for axis in range(len(shape)):
-            for n in (None, 5, 40):
-                wanted = function(x, n=n, axis=axis)
-                for layout, view in views(x):
-                    before = view.tobytes()
-                    out = function(view, n=n, axis=axis)
-                    assert out.tobytes() == wanted.tobytes(), (shape, axis, n, layout)
-                    assert view.tobytes() == before, "the argument was changed"
-                    assert out.is_contiguous() and not out.readonly
-
-
-@precisions
-@names
-def test_broadcast_arguments_have_the_same_bits(name: str, wide: bool) -> None:
-    function = getattr(xp.fft, name)
-    shape = (4, 9, 12)
-    for part in ((1, 9, 12), (4, 1, 12), (4, 9, 1), (1, 1, 12), (1, 1, 1)):
-        wide_view = xp.broadcast_to(numbers(name, wide, part), shape)
-        for axis in range(3):
-            wanted = function(wide_view.copy(), axis=axis)
-            assert function(wide_view, axis=axis).tobytes() == wanted.tobytes(), (part, axis)
-
-
-@pytest.mark.parametrize("name", sums.SEVERAL_AXES)
-@precisions
-def test_layouts_have_the_same_bits_over_several_axes(name: str, wide: bool) -> None:
-    function = getattr(xp.fft, name)
-    x = numbers(name, wide, (4, 9, 10))
-    keywords: tuple[dict[str, Any], ...] = (
-        {},
-        {"axes": (2, 0)},
-        {"s": (5, 12), "axes": (1, 0)},
-        {"s": (3, 3, 3), "axes": (0, 1, 2)},
-    )
-    for given in keywords:
-        wanted = function(x, **given)
-        for layout, view in views(x):
-            before = view.tobytes()
-            out = function(view, **given)
-            assert out.tobytes() == wanted.tobytes(), (given, layout)
-            assert view.tobytes() == before
-        for part in ((1, 9, 10), (4, 9, 1)):
-            zero = xp.broadcast_to(numbers(name, wide, part), x.shape)
-            assert function(zero, **given).tobytes() == function(zero.copy(), **given).tobytes()
-
-
 @pytest.mark.parametrize("name", sums.TRANSFORMS)
 @precisions
 def test_instruction_sets_do_not_change_the_bits(name: str, wide: bool) -> None:
@@ -168,16 +115,3 @@ def test_threads_do_not_change_the_bits(name: str, wide: bool) -> None:
                 wanted = function(x, **keywords).tobytes()
             with threads(4):
                 assert function(x, **keywords).tobytes() == wanted, (shape, keywords)
-
-
-@pytest.mark.parametrize("name", sums.SHIFTS)
-def test_layouts_of_shifted_arrays(name: str) -> None:
-    function = getattr(xp.fft, name)
-    for shape in ((7,), (4, 5), (2, 3, 6)):
-        x = numbers("fft", True, shape)
-        for axes in (None, 0, -1, tuple(range(x.ndim))):
-            wanted = function(x.copy(), axes=axes).tobytes()
-            for layout, view in (*views(x), ("odd", misaligned(x))):
-                out = function(view, axes=axes)
-                assert out.tobytes() == wanted, (shape, axes, layout)
-                assert out.is_contiguous() and not out.readonly

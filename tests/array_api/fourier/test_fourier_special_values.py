@@ -119,14 +119,6 @@ def test_imaginary_parts_of_real_transforms_vanish(name: str) -> None:
 
 
 @names
-def test_signed_zeros_of_one_element(name: str) -> None:
-    for dtype in sums.dtypes(name):
-        x = xp.asarray([-0.0], dtype=dtype)
-        out = getattr(xp.fft, name)(x, n=1)
-        assert out.shape == (1,) and not xp.any(out)
-
-
-@names
 def test_overflow_gives_no_finite_number(name: str) -> None:
     """The first element is the sum."""
     for dtype in sums.dtypes(name):

@@ -42,23 +42,6 @@ def test_values(name: str, wide: bool, sizes: str) -> None:
         check(name, sums.dtypes(name)[wide], n, norm)
 
 
-@run_each("norm", sums.NORMS)
-@run_each("wide", [False, True], ids=["single", "double"])
-@pytest.mark.parametrize("name", sums.ONE_AXIS)
-def test_norms(name: str, wide: bool, norm: str) -> None:
-    for n in (*range(1, 41), 67, 97, 128, 385):
-        check(name, sums.dtypes(name)[wide], n, norm)
-
-
-@run_each("name", sums.ONE_AXIS)
-def test_the_default_norm_is_backward(name: str) -> None:
-    for n in (2, 5, 12):
-        x = xp.asarray(sums.as_argument(name, sums.sample(n, 1)), dtype=sums.dtypes(name)[1])
-        out = getattr(xp.fft, name)(x)
-        assert out.tobytes() == getattr(xp.fft, name)(x, norm="backward").tobytes()
-        assert out.tobytes() != getattr(xp.fft, name)(x, norm="forward").tobytes()
-
-
 @run_each("name", sums.ONE_AXIS)
 def test_numbers_of_double_precision(name: str) -> None:
     """All bits of the argument count."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 import operator
-import pydoc
 from collections.abc import Callable
 from typing import Any
 
@@ -17,12 +15,6 @@ from oracles.promotion import UNDEFINED
 import refarray
 
 xp: Any = refarray
-SIGNATURES = {
-    "matmul": "(x1, x2, /)",
-    "matrix_transpose": "(x, /)",
-    "tensordot": "(x1, x2, /, *, axes=2)",
-    "vecdot": "(x1, x2, /, *, axis=-1)",
-}
 NAMES = ("matmul", "vecdot", "tensordot")
 SHAPES: list[tuple[Shape, Shape]] = [
     ((3,), (4,)),
@@ -53,15 +45,6 @@ def calls(name: str) -> list[Callable[[Any, Any], Any]]:
     if name == "tensordot":
         return [lambda x, y: function(x, y, axes=1), lambda x, y: function(x, y, axes=0)]
     return [function, operator.matmul] if name == "matmul" else [function]
-
-
-@pytest.mark.parametrize("name", SIGNATURES)
-def test_help_shows_the_signatures_of_the_standard(name: str) -> None:
-    function = getattr(xp, name)
-    assert str(inspect.signature(function)) == SIGNATURES[name]
-    shown = pydoc.plain(pydoc.render_doc(function))
-    assert f"\n{name}{SIGNATURES[name]}\n" in shown
-    assert name in xp.__all__ and name in dir(xp)
 
 
 @run_each(("left", "right"), SHAPES, ids=str)
@@ -111,31 +94,6 @@ def test_products_refuse_what_has_no_common_dtype(name: str) -> None:
             with pytest.raises(TypeError) as caught:
                 work(x, y)
             assert left in str(caught.value) and right in str(caught.value), (left, right)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_products_refuse_numbers_and_other_objects(name: str) -> None:
-    """A Python number is no array of ndim 0: a product of it has no meaning."""
-    x = xp.ones((2, 2))
-    for wrong in (2, 1.5, 2j, True, None, "text", [[1.0, 2.0], [3.0, 4.0]], (1.0,), object()):
-        for pair in ((x, wrong), (wrong, x), (wrong, wrong)):
-            with pytest.raises(TypeError) as caught:
-                getattr(xp, name)(*pair)
-            assert name in str(caught.value) and type(wrong).__name__ in str(caught.value)
-
-
-@pytest.mark.parametrize("name", SIGNATURES)
-def test_products_refuse_wrong_numbers_of_arguments(name: str) -> None:
-    function, x = getattr(xp, name), xp.ones((2, 2))
-    required = (x,) if name == "matrix_transpose" else (x, x)
-    for wrong in ((), required[1:], (*required, x), (*required, x, x)):
-        with pytest.raises(TypeError):
-            function(*wrong)
-    for keyword in ("x", "x1", "x2", "out", "dtype", "unknown"):
-        with pytest.raises(TypeError):
-            function(*required, **{keyword: x})
-    with pytest.raises(TypeError):
-        function(**dict.fromkeys(("x1", "x2")[: len(required)], x))
 
 
 def test_products_that_are_too_large_raise() -> None:

@@ -6,11 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from helpers.cases import run_each
-from oracles.checks import assert_dtype, flat, same
+from oracles.checks import flat, same
 from oracles.formats import ALL, INTEGERS
 from oracles.layouts import gapless, layouts, misaligned, text
-from oracles.nested import Nested, from_array, indices, made
 from oracles.samples import samples
 
 import refarray
@@ -33,39 +31,6 @@ def pattern(shape: tuple[int, ...], step: int = 3) -> Any:
     for extent in shape:
         count *= extent
     return xp.asarray([i % step == 1 or i == 0 for i in range(count)], dtype=xp.bool).reshape(shape)
-
-
-def masked(model: Nested, mask: Nested) -> Nested:
-    """The definition: the rows at the mask's true elements, in row-major order."""
-    places = [index for index in indices(mask.shape) if mask.at(index)]
-    rest = model.shape[len(mask.shape) :]
-    return made((len(places), *rest), lambda i: model.at((*places[i[0]], *i[1:])))
-
-
-def agrees(out: Any, wanted: Nested) -> bool:
-    return bool(out.shape == wanted.shape) and repr(flat(out) if out.size else []) == repr(
-        wanted.values
-    )
-
-
-@run_each("dtype", ALL)
-def test_masks_select(dtype: str) -> None:
-    x = numbered(dtype)
-    model = from_array(x)
-    for ndim in (1, 2, 3):
-        for mask in (
-            pattern(SHAPE[:ndim]),
-            xp.zeros(SHAPE[:ndim], dtype=xp.bool),
-            xp.ones(SHAPE[:ndim], dtype=xp.bool),
-        ):
-            out = x[mask]
-            assert_dtype(out, dtype)
-            assert agrees(out, masked(model, from_array(mask))), ndim
-            assert text(out) == text(x[xp.nonzero(mask)]) == text(x[(mask,)])
-    for flag in (True, False):
-        for key in (xp.asarray(flag), flag):
-            assert x[key].shape == (int(flag), *SHAPE)
-    assert x[xp.asarray(True)].tolist() == [x.tolist()]
 
 
 def test_masks_and_arrays_in_every_layout() -> None:
@@ -112,73 +77,8 @@ def test_masks_of_extent_zero_select_nothing() -> None:
         assert out.shape == wanted
 
 
-@run_each("dtype", ALL)
-def test_masks_assign(dtype: str) -> None:
-    mask = pattern(SHAPE)
-    places = [index for index in indices(SHAPE) if mask[index].item()]
-    fresh = numbered(dtype)
-    source = xp.flip(xp.reshape(numbered(dtype), (60,)))[: len(places)]
-    one: Any = True if dtype == "bool" else 7
-    for value in (one, xp.asarray(one, dtype=dtype), source, xp.asarray([one], dtype=dtype)):
-        x = numbered(dtype)
-        x[mask] = value
-        given = value.tolist() if isinstance(value, refarray.Array) and value.ndim else None
-        for index in indices(SHAPE):
-            if index in places:
-                rank = places.index(index)
-                wanted = one if given is None or len(given) == 1 else given[rank]
-                assert x[index].item() == wanted
-            else:
-                assert x[index].item() == fresh[index].item()
-    rows = pattern((3,))
-    x = numbered(dtype)
-    x[rows] = xp.ones((2, 4, 5), dtype=dtype)
-    x[rows] = xp.ones((5,), dtype=dtype)
-    assert x[1].tolist() == xp.ones((4, 5), dtype=dtype).tolist()
-    assert x[2].tolist() == fresh[2].tolist()
-    x[xp.zeros(SHAPE, dtype=xp.bool)] = one
-    with pytest.raises(ValueError, match="3"):
-        x[mask] = xp.ones(3, dtype=dtype)
-
-
-def zipped(model: Nested, keys: list[Any]) -> Nested:
-    """The definition: indices broadcast, then the elements at the zipped coordinates."""
-    shape = xp.broadcast_shapes(*[key.shape for key in keys])
-    wide = [from_array(xp.broadcast_to(key, shape)) for key in keys]
-    return made(
-        shape,
-        lambda i: model.at([w.at(i) % n for w, n in zip(wide, model.shape, strict=True)]),
-    )
-
-
 def ints(values: Any, dtype: str = "int64") -> Any:
     return xp.asarray(values, dtype=dtype)
-
-
-KEYS: list[list[Any]] = [
-    [[0, 2, 1], [3, 3, 0], [4, 0, 2]],
-    [[0, -1, 1], [-4, 3, 0], [4, -5, 2]],
-    [[[0], [2]], [1, 3, 2], [4]],
-    [2, [1, 3, 2], [4]],
-    [[[[1]]], [[0], [3]], [4, 0]],
-    [[], [], []],
-    [[], 1, [2]],
-    [1, 2, 3],
-    [0, [0, 0, 0, 0], -1],
-]
-
-
-@run_each("dtype", ["bool", "int8", "int64", "float32", "complex128", "bfloat16"])
-def test_integer_arrays_select(dtype: str) -> None:
-    x = numbered(dtype)
-    model = from_array(x)
-    for keys in KEYS:
-        arrays = [ints(key) for key in keys]
-        out = x[tuple(arrays)]
-        assert_dtype(out, dtype)
-        assert agrees(out, zipped(model, arrays)), keys
-        mixed = tuple(key if isinstance(key, int) else ints(key) for key in keys)
-        assert text(x[mixed]) == text(out), keys
 
 
 def test_integer_arrays_of_every_dtype_and_layout() -> None:
@@ -223,31 +123,6 @@ def test_integer_arrays_out_of_range_raise() -> None:
             work((ints([0, 1]), ints([0, 1, 2]), ints([0])))
         with pytest.raises((IndexError, TypeError), match="float64"):
             work(xp.asarray([1.0]))
-
-
-@pytest.mark.parametrize("dtype", ["bool", "int16", "float32", "complex64"])
-def test_integer_arrays_assign(dtype: str) -> None:
-    for keys in KEYS:
-        arrays = tuple(ints(key) for key in keys)
-        shape = xp.broadcast_shapes(*[key.shape for key in arrays])
-        x, fresh = numbered(dtype), numbered(dtype)
-        places = zipped(made(SHAPE, lambda i: i), list(arrays))
-        source = xp.flip(xp.reshape(numbered(dtype), (60,)))[: max(len(places.values), 1)]
-        x[arrays] = source.reshape(shape) if len(places.values) else source[:0].reshape(shape)
-        written = dict(zip(places.values, source.tolist(), strict=False))
-        for index in indices(SHAPE):
-            candidates = [
-                s for p, s in zip(places.values, source.tolist(), strict=False) if p == index
-            ]
-            if index in written:
-                assert x[index].item() in candidates
-            else:
-                assert x[index].item() == fresh[index].item()
-        x[arrays] = xp.ones((), dtype=dtype)
-        if len(places.values):
-            assert flat(x[arrays]) == [1] * len(places.values)
-    with pytest.raises(ValueError, match=r"\(4,\)"):
-        x[ints([0, 1]), ints([0, 1]), ints([0, 1])] = xp.ones(4, dtype=dtype)
 
 
 def test_index_assignment_reads_an_overlapping_source_first() -> None:

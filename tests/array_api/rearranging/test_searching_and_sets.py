@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 from helpers.cases import run_each
-from oracles.checks import assert_dtype, assert_elements, flat
+from oracles.checks import assert_dtype, flat
 from oracles.formats import ALL, COMPLEX, INTEGERS, REAL_FLOATS
 from oracles.layouts import gapless, layouts, text
-from oracles.nested import from_array, indices
 from oracles.samples import samples
 
 import refarray
@@ -25,30 +24,6 @@ def is_nan(value: Any) -> bool:
 def scattered(dtype: str, count: int) -> list[Any]:
     known = samples(dtype)
     return [known[(i * 31 + i // 7) % len(known)] for i in range(count)]
-
-
-@run_each("dtype", ALL)
-def test_where_chooses(dtype: str) -> None:
-    a, b = scattered(dtype, 60), scattered(dtype, 77)[17:]
-    choose = [i * i % 7 < 3 for i in range(60)]
-    wanted = [x if c else y for c, x, y in zip(choose, a, b, strict=True)]
-    left, right, mask = gapless(a, dtype), gapless(b, dtype), gapless(choose, "bool")
-    out = xp.where(mask, left, right)
-    assert_dtype(out, dtype)
-    assert_elements(flat(out), wanted)
-    expected = text(out)
-    for (layout, x), (_, y), (_, c) in zip(
-        layouts(a, dtype), layouts(b, dtype), layouts(choose, "bool"), strict=True
-    ):
-        assert text(xp.where(c, x, y)) == text(xp.where(mask, x, right)) == expected, layout
-        assert text(xp.where(c, left, y)) == expected, layout
-    row, column = left[0], right[:, :1]
-    wide = xp.where(mask, row, column)
-    for i, j in indices(mask.shape):
-        value = row[j] if mask[i, j].item() else column[i, 0]
-        assert repr(wide[i, j].item()) == repr(value.item())
-    for flag in (True, False):
-        assert text(xp.where(xp.asarray(flag), left, right)) == text(left if flag else right)
 
 
 def test_where_takes_scalars() -> None:
@@ -71,27 +46,6 @@ def test_where_takes_scalars() -> None:
             xp.where(condition, x, x)
     with pytest.raises(ValueError, match=r"\(3,\)"):
         xp.where(mask, xp.ones(3), xp.ones(1))
-
-
-@run_each("dtype", ALL)
-def test_nonzero(dtype: str) -> None:
-    values = scattered(dtype, 60)
-    for shape in ((60,), (15, 4), (3, 4, 5)):
-        x = xp.asarray(values, dtype=dtype).reshape(shape)
-        model = from_array(x)
-        places = [index for index in indices(shape) if model.at(index)]
-        out = xp.nonzero(x)
-        assert type(out) is tuple and len(out) == len(shape)
-        for axis, positions in enumerate(out):
-            assert_dtype(positions, "int64")
-            assert positions.tolist() == [place[axis] for place in places]
-    expected = [p.tolist() for p in xp.nonzero(gapless(values, dtype))]
-    for layout, x in layouts(values, dtype):
-        assert [p.tolist() for p in xp.nonzero(x)] == expected, layout
-    assert [p.shape for p in xp.nonzero(xp.zeros((2, 3), dtype=dtype))] == [(0,), (0,)]
-    assert [p.shape for p in xp.nonzero(xp.zeros((0, 3), dtype=dtype))] == [(0,), (0,)]
-    with pytest.raises(ValueError, match="nonzero"):
-        xp.nonzero(xp.asarray(values[0], dtype=dtype))
 
 
 class Unique:
@@ -220,3 +174,33 @@ def test_isin_takes_scalars_and_promotes() -> None:
     for dtype in REAL_FLOATS:
         x = xp.asarray([math.nan, 0.0], dtype=dtype)
         assert xp.isin(x, xp.asarray([math.nan, -0.0], dtype=dtype)).tolist() == [False, True]
+
+
+def test_results_are_named_tuples() -> None:
+    x = xp.asarray(5)
+    assert xp.unique_all(x)._fields == ("values", "indices", "inverse_indices", "counts")
+    assert xp.unique_counts(x)._fields == ("values", "counts")
+    assert xp.unique_inverse(x)._fields == ("values", "inverse_indices")
+    assert xp.unique_inverse(x).inverse_indices.shape == ()
+    assert xp.unique_values(x).tolist() == [5]
+
+
+@run_each(
+    ("call", "error", "message"),
+    [
+        (lambda: xp.isin(1, 2), TypeError, "both are Python numbers"),
+        (lambda: xp.isin(xp.asarray([1]), [1]), TypeError, "x2 must be .*, not list"),
+        (lambda: xp.isin(xp.asarray([1]), xp.asarray([1.0])), TypeError, "int64 and float64"),
+        (lambda: xp.isin(xp.asarray([1], dtype="int8"), 1000), OverflowError, "1000"),
+        (lambda: xp.unique_all([1]), TypeError, "list"),
+        (lambda: xp.unique_values(xp.zeros((2,), dtype="float8_e4m3")), TypeError, "float8_e4m3"),
+    ],
+)
+def test_bad_arguments(call: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_nonzero_of_nan_and_signed_zeros() -> None:
+    assert xp.nonzero(xp.asarray([0.0, -0.0, float("nan"), 1e-300]))[0].tolist() == [2, 3]
+    assert xp.nonzero(xp.asarray([0j, 1j, 1 + 0j]))[0].tolist() == [1, 2]
