@@ -123,6 +123,25 @@ def test_every_layout_has_the_same_bits(name: str) -> None:
                         assert layout_text(view) == before, "the argument was changed"
 
 
+#: Functions whose results may be views of their arguments.
+VIEWS = {
+    *("asarray", "astype", "broadcast_arrays", "broadcast_to", "conj", "expand_dims", "flip"),
+    *("from_dlpack", "imag", "linalg.diagonal", "linalg.matrix_transpose", "matrix_transpose"),
+    *("moveaxis", "permute_dims", "positive", "real", "reshape", "squeeze", "unstack"),
+}
+#: Functions whose results have the order of axes of their operands.
+ORDERED = {*UNARY, *BINARY, "clip", "where"}
+
+
+@pytest.mark.parametrize("name", sorted(set(MODELS) - VIEWS))
+def test_results_are_new_arrays(name: str) -> None:
+    with cases() as case:
+        for number, call in enumerate(calls(name)):
+            for path, x in arrays((run(name, call),)):
+                with case(f"call {number}, {path}"):
+                    assert not x.readonly and (x.is_contiguous() or name in ORDERED)
+
+
 def outcome(name: str, call: Call) -> str:
     """The result, or the exception: repeated elements may make a matrix singular."""
     try:
