@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from helpers.cases import run_each
-from oracles.formats import ALL, COMPLEX, INTEGERS, REAL_FLOATS
-from oracles.functions import BINARY, COMPARING, OPERATORS, UNARY, UNARY_OPERATORS
+from oracles.formats import COMPLEX, INTEGERS, REAL_FLOATS
+from oracles.functions import BINARY, COMPARING, OPERATORS
 from oracles.layouts import gapless, layouts, misaligned, text
 from oracles.promotion import PROMOTION, scalar_result
 from oracles.samples import pairs, samples
@@ -21,47 +21,6 @@ from refarray import Array
 
 def in_place(name: str) -> Any:
     return getattr(operator, f"i{name.rstrip('_')}")
-
-
-@run_each("name", OPERATORS)
-def test_operators_call_their_functions(name: str) -> None:
-    work, function = getattr(operator, name), getattr(refarray, OPERATORS[name])
-    for dtype in BINARY[OPERATORS[name]].dtypes:
-        a, b = (each[:120] for each in pairs(dtype))
-        x, y = gapless(a, dtype), gapless(b, dtype)
-        expected = text(function(x, y))
-        assert text(work(x, y)) == expected
-        target = x.copy()
-        same = target
-        target = in_place(name)(target, y)
-        assert target is same and text(target) == expected, dtype
-
-
-@pytest.mark.parametrize("name", UNARY_OPERATORS)
-def test_unary_operators_call_their_functions(name: str) -> None:
-    function = UNARY_OPERATORS[name]
-    for dtype in ALL:
-        x = gapless(samples(dtype), dtype)
-        if dtype in UNARY[function].dtypes:
-            assert text(getattr(operator, name)(x)) == text(getattr(refarray, function)(x))
-            continue
-        with pytest.raises(TypeError, match=dtype):
-            getattr(operator, name)(x)
-
-
-@run_each("name", COMPARING)
-def test_comparison_operators_call_their_functions(name: str) -> None:
-    function = COMPARING[name]
-    for dtype in ALL:
-        x = gapless(samples(dtype), dtype)
-        y = refarray.flip(x)
-        if dtype in BINARY[function].dtypes:
-            out = getattr(operator, name)(x, y)
-            assert str(out.dtype) == "bool"
-            assert text(out) == text(getattr(refarray, function)(x, y))
-            continue
-        with pytest.raises(TypeError, match=dtype):
-            getattr(operator, name)(x, y)
 
 
 @run_each("name", OPERATORS)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import pytest
-from helpers.cases import run_each
 from oracles.checks import assert_dtype
 from oracles.formats import COMPLEX, INTEGERS, NUMERIC, REAL_FLOATS, wrapped
-from oracles.promotion import accumulated
-from oracles.samples import integers
 
 import refarray
 
@@ -41,16 +37,6 @@ def running(name: str, dtype: str, initial: bool) -> Callable[[list[Any]], list[
         return out
 
     return work
-
-
-@run_each("dtype", INTEGERS)
-def test_scans_wrap(dtype: str) -> None:
-    values = integers(dtype)
-    x = xp.asarray(values, dtype=dtype)
-    for name, target in itertools.product(SCANS, (dtype, accumulated(dtype))):
-        out = getattr(xp, name)(x, dtype=getattr(xp, target))
-        assert_dtype(out, target)
-        assert out.tolist() == running(name, target, False)(values)
 
 
 @pytest.mark.parametrize("name", SCANS)

@@ -6,10 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from oracles.checks import flat, same
-from oracles.formats import ALL, INTEGERS
-from oracles.layouts import gapless, layouts, misaligned, text
-from oracles.samples import samples
+from oracles.layouts import text
 
 import refarray
 
@@ -31,22 +28,6 @@ def pattern(shape: tuple[int, ...], step: int = 3) -> Any:
     for extent in shape:
         count *= extent
     return xp.asarray([i % step == 1 or i == 0 for i in range(count)], dtype=xp.bool).reshape(shape)
-
-
-def test_masks_and_arrays_in_every_layout() -> None:
-    for dtype in ALL:
-        values = samples(dtype)
-        truths = [i % 3 != 1 for i in range(len(values))]
-        expected = text(gapless(values, dtype)[gapless(truths, "bool")])
-        for (layout, x), (_, mask) in zip(
-            layouts(values, dtype), layouts(truths, "bool"), strict=True
-        ):
-            assert text(x[mask]) == expected, (dtype, layout)
-            if not x.readonly:
-                work = x
-                work[mask] = xp.ones((), dtype=dtype)
-                for got, value, truth in zip(flat(work), values, truths, strict=True):
-                    assert got == 1 if truth else same(got, value), (dtype, layout)
 
 
 def test_masks_of_the_wrong_shape_raise() -> None:
@@ -79,28 +60,6 @@ def test_masks_of_extent_zero_select_nothing() -> None:
 
 def ints(values: Any, dtype: str = "int64") -> Any:
     return xp.asarray(values, dtype=dtype)
-
-
-def test_integer_arrays_of_every_dtype_and_layout() -> None:
-    x = numbered("float64", (20, 4))
-    rows, columns = [i * 7 % 20 for i in range(40)], [i % 4 for i in range(40)]
-    expected = text(x[gapless(rows, "int64"), gapless(columns, "int64")])
-    for dtype in INTEGERS:
-        for (layout, i), (_, j) in zip(layouts(rows, dtype), layouts(columns, dtype), strict=True):
-            assert text(x[i, j]) == expected, (dtype, layout)
-            assert text(misaligned(x)[i, j]) == text(x.T[j, i]) == expected, (dtype, layout)
-
-
-def test_fewer_integer_arrays_than_axes_select_rows() -> None:
-    """Beyond the standard, as NumPy: the axes that no index names stay whole."""
-    x = numbered()
-    assert x[ints([2, 0])].tolist() == [x[2].tolist(), x[0].tolist()]
-    assert x[ints([2, 0]), ints([1, 1])].tolist() == [x[2, 1].tolist(), x[0, 1].tolist()]
-    assert x[ints([[2], [0]])].shape == (2, 1, 4, 5)
-    assert x[ints(1)].tolist() == x[1].tolist()
-    assert x[:, ints([3, 1])].shape == (3, 2, 5)
-    assert x[:, ints([3, 1])].tolist() == [[r[3], r[1]] for r in x.tolist()]
-    assert x[..., ints([0])].shape == (3, 4, 1)
 
 
 def test_integer_arrays_out_of_range_raise() -> None:
