@@ -44,3 +44,13 @@ def test_stacks_are_aligned_at_the_last_axes(dtype: str) -> None:
     assert xp.matmul(stacks, stack).tolist() == [wanted, wanted]
     left = xp.matmul(xp.stack([a, a + a]), xp.stack([xp.stack([b, b]), xp.stack([b, b])]))
     assert left.tolist() == [wanted, wanted]
+
+
+def test_operands_of_two_axes_keep_their_places() -> None:
+    """The default of tensordot(), of operands whose axes all have one extent."""
+    left, right = [LEFT, RIGHT], [RIGHT, LEFT]
+    wanted = [
+        [sum(left[i][j][k] * right[j][k][n] for j in (0, 1) for k in (0, 1)) for n in (0, 1)]
+        for i in (0, 1)
+    ]
+    assert xp.tensordot(xp.asarray(left), xp.asarray(right)).tolist() == wanted
