@@ -290,9 +290,9 @@ else:  # hidden from type checkers, for which __getattr__ would give the module 
         """Import a lazy name on first access."""
         module = _LAZY.get(name)
         if module is None and name not in _EXTENSIONS:
-            from refarray._foreign_names import missing
+            from refarray._foreign_names import name_missing
 
-            raise missing(name)
+            raise name_missing(name)
         from importlib import import_module
 
         if module is None:

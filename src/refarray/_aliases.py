@@ -43,7 +43,7 @@ _SAME_IN_TORCH = (
 _TORCH = {name: name for name in _SAME_IN_TORCH.split()} | {"float4_e2m1fn_x2": "float4_e2m1fnx2"}
 
 
-def _loaded(module: str, name: str) -> Any:
+def _find_loaded(module: str, name: str) -> Any:
     """Return an attribute of a module that has been imported, or None; runs no lazy import."""
     found = sys.modules.get(module)
     if not issubclass(type(found), ModuleType):
@@ -53,7 +53,7 @@ def _loaded(module: str, name: str) -> Any:
 
 def _is_a(x: object, module: str, name: str) -> bool:
     """Whether x is an instance of a class of a loaded module. Runs no code of x."""
-    kind = _loaded(module, name)
+    kind = _find_loaded(module, name)
     return kind is not None and issubclass(type(x), kind)
 
 
@@ -90,7 +90,7 @@ def _of_library(x: Any) -> str | None:
         name = _TORCH.get(str(x).removeprefix("torch."))
         return name or _refuse("dtype", x)
     if issubclass(type(x), type):
-        generic = _loaded("numpy", "generic")
+        generic = _find_loaded("numpy", "generic")
         # By identity: == would run a metaclass's code. ml_dtypes' scalar types are subclasses too.
         if any(base is generic for base in type.mro(x)[1:]):
             return _of_scalar_type(x)
@@ -114,7 +114,7 @@ def _of_numpy(dtype: Any) -> str:
 def _of_scalar_type(kind: type) -> str | None:
     """Return the name of a scalar type such as numpy.float32; None for abstract ones."""
     try:
-        dtype = _loaded("numpy", "dtype")(kind)
+        dtype = _find_loaded("numpy", "dtype")(kind)
     except TypeError:
         return None
     return _of_numpy(dtype) if dtype.type is kind else None
@@ -163,7 +163,7 @@ def _of_torch(device: Any) -> str:
     if device.type != "cuda":
         return _refuse("device", device)
     # PyTorch calls AMD's devices "cuda" too.
-    kind = "cuda" if getattr(_loaded("torch", "version"), "hip", None) is None else "rocm"
+    kind = "cuda" if getattr(_find_loaded("torch", "version"), "hip", None) is None else "rocm"
     return f"{kind}:{device.index or 0}"
 
 

@@ -67,7 +67,7 @@ _BY_OURS = {
 FOREIGN = {name: ours for ours, names in _BY_OURS.items() for name in names.split()}
 
 
-def missing(name: str) -> AttributeError:
+def name_missing(name: str) -> AttributeError:
     """The exception for a name that the module refarray lacks."""
     text = f"module 'refarray' has no attribute {name!r}"
     if name in FOREIGN:

@@ -66,7 +66,7 @@ class Finding:
         return f"{self.version}: {level}, {table}"
 
 
-def installed_version(distribution: str) -> str | None:
+def find_version(distribution: str) -> str | None:
     """Return the installed version from the package metadata, or None."""
     try:
         return metadata.version(distribution)
@@ -145,7 +145,7 @@ def conclude(partner: Partner, version: str, process: subprocess.Popen[str]) -> 
 
 def find_partners(*, measured: bool) -> list[Finding]:
     """Return a result for every partner. `measured`: import the installed ones, concurrently."""
-    versions = {partner: installed_version(partner.distribution) for partner in PARTNERS}
+    versions = {partner: find_version(partner.distribution) for partner in PARTNERS}
 
     def find(partner: Partner) -> Finding:
         version = versions[partner]

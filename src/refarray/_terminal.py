@@ -25,7 +25,7 @@ def width() -> int:
     return max(40, shutil.get_terminal_size((80, 24)).columns)
 
 
-def hanging(first: str, text: str, indent: int, columns: int) -> list[str]:
+def wrap_hanging(first: str, text: str, indent: int, columns: int) -> list[str]:
     """`first` and the text in lines of at most `columns`; further lines are indented. Long words,
     such as links, are not broken."""
     return textwrap.wrap(

@@ -19,7 +19,7 @@ from refarray.conformance.report import badge, html, issue, junit, markdown, tex
 from refarray.conformance.report.totals import Totals, totals
 from refarray.conformance.requirements import Level, requirements
 from refarray.conformance.runner import engine, expectations
-from refarray.conformance.runner.engine import named_apart
+from refarray.conformance.runner.engine import name_apart
 
 HERE = Path(__file__).resolve().parents[1]
 Capture = pytest.CaptureFixture[str]
@@ -128,19 +128,19 @@ def test_a_subject_has_one_name_in_every_report(
     assert capsys.readouterr().out.count("cases in") == 1
     run = Run("lib", asked="one:LIB", findings=[finding("VERS-05", "pass")])
     other = Run("lib", asked="two:LIB", findings=[finding("VERS-05", "pass")])
-    assert named_apart([run]) == [run]
-    apart = named_apart([run, other])
+    assert name_apart([run]) == [run]
+    apart = name_apart([run, other])
     assert [each.subject for each in apart] == ["one:LIB", "two:LIB"]
     assert [each.findings[0].subject for each in apart] == ["one:LIB", "two:LIB"]
 
 
 def test_only_and_skip_take_cases() -> None:
-    every = engine.selected(ids=["VERS"])
+    every = engine.select(ids=["VERS"])
     one = every[0].name
-    assert [each.name for each in engine.selected(ids=[one.lower()])] == [one]
-    assert one not in {each.name for each in engine.selected(ids=["VERS"], skip=[one])}
+    assert [each.name for each in engine.select(ids=[one.lower()])] == [one]
+    assert one not in {each.name for each in engine.select(ids=["VERS"], skip=[one])}
     with pytest.raises(ValueError, match="no check is left"):
-        engine.selected(ids=["VERS-05"], skip=["VERS"])
+        engine.select(ids=["VERS-05"], skip=["VERS"])
 
 
 # --- issues
@@ -276,7 +276,7 @@ def test_subjects(capsys: Capture) -> None:
 def test_registered_subjects_are_listed(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     from refarray.conformance.subjects import lookup
 
-    monkeypatch.setattr(lookup, "registered", lambda: {"mylib": "mypackage.module:MYLIB"})
+    monkeypatch.setattr(lookup, "find_registered", lambda: {"mylib": "mypackage.module:MYLIB"})
     assert main(["subjects"]) == 0
     assert re.search(r"^mylib +mypackage.module:MYLIB$", capsys.readouterr().out, re.M)
 

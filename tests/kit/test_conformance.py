@@ -34,12 +34,12 @@ def mutants_are_importable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def numpy_run() -> Run:
-    return run_subject("numpy", engine.selected(ids=["FLAG", "TENS-03", "VERS-02", "TENS-08"]))
+    return run_subject("numpy", engine.select(ids=["FLAG", "TENS-03", "VERS-02", "TENS-08"]))
 
 
 @pytest.mark.not_sanitized("ASAN ends a process by a signal of its own")
 def test_a_crash_is_a_finding_and_the_rest_goes_on() -> None:
-    run = run_subject("mutants.misbehaving:crashing", engine.selected(ids=["VERS-05", "VERS-06"]))
+    run = run_subject("mutants.misbehaving:crashing", engine.select(ids=["VERS-05", "VERS-06"]))
     outcomes = {found.case: found.outcome for found in run.findings}
     assert outcomes["max-version-1-0"] is Outcome.CRASH
     assert outcomes["max-version-1-3"] is outcomes["max-version-1-1"] is Outcome.PASS
@@ -77,19 +77,19 @@ def test_a_subject_that_cannot_be_tried_is_reported(
 
 def test_a_subject_that_hangs_at_import_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_process, "IMPORT_SECONDS", 0.5)
-    run = run_subject("mutants.misbehaving:sleeping", engine.selected(ids=["VERS-05"]))
+    run = run_subject("mutants.misbehaving:sleeping", engine.select(ids=["VERS-05"]))
     assert run.broken.startswith("no answer in 0.5 s") and not run.findings
 
 
 def test_output_of_a_subject_is_not_an_answer() -> None:
-    run = run_subject("mutants.misbehaving:printing", engine.selected(ids=["VERS-05"]))
+    run = run_subject("mutants.misbehaving:printing", engine.select(ids=["VERS-05"]))
     assert [found.outcome for found in run.findings] == [Outcome.PASS] * 4
 
 
 @pytest.mark.parametrize("name", ["leaving", "vanishing"])
 def test_a_subject_that_exits_in_a_case_is_reported(name: str) -> None:
     """The case is a crash, with a repro; the next ones run in a new process."""
-    run = run_subject(f"mutants.misbehaving:{name}", engine.selected(ids=["PROD-11", "VERS-05"]))
+    run = run_subject(f"mutants.misbehaving:{name}", engine.select(ids=["PROD-11", "VERS-05"]))
     left = [found for found in run.findings if found.outcome is Outcome.CRASH]
     assert [found.id for found in left] == ["PROD-11"]
     assert "exit status 4" in left[0].observed and "copy=True" in left[0].repro
@@ -98,7 +98,7 @@ def test_a_subject_that_exits_in_a_case_is_reported(name: str) -> None:
 
 def test_a_subject_that_hangs_in_a_case_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_process, "SECONDS", 2.0)
-    run = run_subject("mutants.misbehaving:hanging", engine.selected(ids=["PROD-11", "PROD-13"]))
+    run = run_subject("mutants.misbehaving:hanging", engine.select(ids=["PROD-11", "PROD-13"]))
     tried = [f.outcome for f in run.findings if f.outcome is not Outcome.NOT_APPLICABLE]
     assert tried == [Outcome.HANG, Outcome.PASS]
     assert any("it died: see PROD-11" in found.observed for found in run.findings)
@@ -106,7 +106,7 @@ def test_a_subject_that_hangs_in_a_case_is_reported(monkeypatch: pytest.MonkeyPa
 
 def test_a_hang_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_process, "SECONDS", 0.5)
-    run = run_subject("mutants.misbehaving:stuck", engine.selected(ids=["VERS-01"]))
+    run = run_subject("mutants.misbehaving:stuck", engine.select(ids=["VERS-01"]))
     assert [found.outcome for found in run.findings] == [Outcome.HANG]
 
 

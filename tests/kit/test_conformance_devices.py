@@ -74,14 +74,14 @@ def test_a_library_without_devices_starts_no_device_process(
         begin(self, subject, mode, where)
 
     monkeypatch.setattr(engine.Worker, "__init__", note)
-    run = run_subject("mutants.producer_fields:clean", engine.selected(ids=["STRM-06"]))
+    run = run_subject("mutants.producer_fields:clean", engine.select(ids=["STRM-06"]))
     assert [each.outcome for each in run.findings] == [Outcome.NOT_APPLICABLE]
     assert "has no arrays on devices that the kit knows of" in run.findings[0].observed
     assert modes == ["forks"]
 
 
 def test_devices_none_skips_device_checks() -> None:
-    run = run_subject("refarray", engine.selected(ids=["STRM-06"]), devices="none")
+    run = run_subject("refarray", engine.select(ids=["STRM-06"]), devices="none")
     assert [each.observed for each in run.findings] == ["no devices were asked for"]
 
 
@@ -89,7 +89,7 @@ def test_a_machine_without_drivers(monkeypatch: pytest.MonkeyPatch) -> None:
     """refarray supports both vendors, so only its process can find out that there is no driver."""
     for name in ("REFARRAY_LIBCUDA", "REFARRAY_LIBHIP"):
         monkeypatch.delenv(name, raising=False)
-    run = run_subject("refarray", engine.selected(ids=["STRM-06"]), devices="real")
+    run = run_subject("refarray", engine.select(ids=["STRM-06"]), devices="real")
     [only] = run.findings
     assert only.outcome is Outcome.PASS or "CUDA" in only.observed
 
@@ -115,7 +115,7 @@ def test_simulated_drivers_that_are_not_installed(
     monkeypatch.setattr(devices, "find_spec", lambda name: None)
     assert main(["check", "refarray", "--only", "STRM-06", "--devices", "simulated"]) == 2
     assert "pip install refarray-fakegpu" in capsys.readouterr().err
-    assert devices.resolved("auto", devices.REFARRAY) == "real"
+    assert devices.resolve("auto", devices.REFARRAY) == "real"
 
 
 def test_drivers_are_compiled_before_imports_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,7 +38,7 @@ def first() -> Iterator[Worker]:
 
 
 def passes(worker: Worker) -> bool:
-    [check, *_] = engine.selected(ids=["VERS-05"])
+    [check, *_] = engine.select(ids=["VERS-05"])
     return bool(worker.ask(check)["held"])
 
 
@@ -99,6 +99,6 @@ def test_after_a_crash_the_next_worker_is_forked(monkeypatch: pytest.MonkeyPatch
         begun.append(isinstance(self.process, Forked))
 
     monkeypatch.setattr(Worker, "__init__", note)
-    run = run_subject("mutants.misbehaving:crashing", engine.selected(ids=["VERS-05", "VERS-06"]))
+    run = run_subject("mutants.misbehaving:crashing", engine.select(ids=["VERS-05", "VERS-06"]))
     assert sum(found.outcome is Outcome.CRASH for found in run.findings) == 1
     assert begun == [False, True]

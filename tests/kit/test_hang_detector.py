@@ -114,7 +114,7 @@ def test_the_output_of_a_process_that_ends_or_hangs(script: str, ended: bool) ->
 
 def after_the_interpreter(subject: str) -> Finding:
     """The finding of LIFE-05 with a deleter that is called after interpreter shutdown."""
-    [case] = (c for c in engine.selected(ids=["LIFE-05"]) if c.case == "after")
+    [case] = (c for c in engine.select(ids=["LIFE-05"]) if c.case == "after")
     [found] = run_subject(subject, [case]).findings
     return found
 

@@ -30,7 +30,7 @@ BUGS = {
 
 @pytest.fixture(autouse=True)
 def planted(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine.selected()
+    engine.select()
     monkeypatch.setenv("PYTHONPATH", str(HERE), prepend=":")
     for each in PLANTED:
         monkeypatch.setitem(CHECKS, each.name, each)

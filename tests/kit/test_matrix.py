@@ -62,7 +62,7 @@ def row() -> list[Cell]:
 
 def test_markdown_and_page_agree() -> None:
     rows = [row(), [Cell("torch", "refarray", ("2", "1")), Cell("torch", "torch", ("2", "2"))]]
-    text = grid.markdown(rows)
+    text = grid.write_markdown(rows)
     assert "| **refarray 1** | 1/8 1c 1r 1w! 1W! 1X! 1H! 1? | not tried |" in text
     assert "seen \\| so" in text and "no module named <torch>" in text
     page = grid.page(rows)

@@ -26,7 +26,7 @@ from refarray.conformance.harness.statement import Statement, statement  # noqa:
 from refarray.conformance.runner.engine import run_subject  # noqa: E402
 from refarray.conformance.subjects.libraries import REFARRAY  # noqa: E402
 from refarray.conformance.subjects.subject import DTYPES, Subject  # noqa: E402
-from refarray.conformance.suite.consumer_kinds import LAYOUTS, sent  # noqa: E402
+from refarray.conformance.suite.consumer_kinds import LAYOUTS, make_tensor  # noqa: E402
 from refarray.conformance.suite.reading import Reading  # noqa: E402
 
 load()
@@ -74,7 +74,7 @@ def rows() -> Iterator[tuple[str, str]]:
 def test_sent_values_are_those_that_refarray_reads(layout: str, dtype: str) -> None:
     from refarray.conformance import give
 
-    tensor = sent(layout, dtype)
+    tensor = make_tensor(layout, dtype)
     assert ra.from_dlpack(give(**tensor.fields)).tolist() == tensor.values
 
 

@@ -41,7 +41,7 @@ Document = dict[str, Any]
 @pytest.fixture(scope="module")
 def report() -> Document:
     """A report on a subject that can be tried, and one that cannot."""
-    checks = engine.selected(ids=["FLAG", "TENS-03"])
+    checks = engine.select(ids=["FLAG", "TENS-03"])
     runs = [run_subject(name, checks) for name in ("refarray", "no_such_module")]
     document: Document = json.loads(data.text(runs))
     return document
@@ -241,27 +241,27 @@ def test_what_is_written_is_expected() -> None:
         found("TENS-03[producer-empty]", "warn"),
     ]
     run = Run("lib", "1.0+cpu", findings=[replace(each, version="1.0+cpu") for each in cases])
-    entries = expectations.parse(expectations.written([run]))
+    entries = expectations.parse(expectations.write([run]))
     assert [(e.id, e.case, e.versions, e.reason) for e in entries] == [
         ("TENS-08", "null", "==1.0", 'a "quoted" line')
     ]
     verdict = expectations.compare([run], entries)
     assert not verdict.unexpected and not verdict.stale and not verdict.untried
     kept = [replace(entries[0], reason="known", issue="https://example.org/1", versions="")]
-    again = expectations.parse(expectations.written([run], kept))
+    again = expectations.parse(expectations.write([run], kept))
     assert (again[0].reason, again[0].issue) == ("known", "https://example.org/1")
 
 
 @pytest.mark.parametrize("name", PROFILES)
 def test_a_profile_is_a_selection(name: str) -> None:
-    every, chosen = engine.selected(full=True), engine.selected(full=True, profile=name)
+    every, chosen = engine.select(full=True), engine.select(full=True, profile=name)
     assert 20 < len(chosen) < len(every)
     assert [each for each in every if each in chosen] == chosen
 
 
 def test_profiles_hold_what_they_are_for() -> None:
     def ids(profile: str) -> set[str]:
-        return {each.id for each in engine.selected(full=True, profile=profile)}
+        return {each.id for each in engine.select(full=True, profile=profile)}
 
     assert "VERS-02" in ids("versioned") and "VERS-02" not in ids("legacy")
     assert "FLAG-03" not in ids("legacy") and "LIFE-06" in ids("legacy")
@@ -269,4 +269,4 @@ def test_profiles_hold_what_they_are_for() -> None:
     assert {"CAPI-12", "STRM-06", "TENS-01"} & ids("streams") == {"CAPI-12", "STRM-06"}
     assert {"TENS-09", "VERS-02", "CAPI-19"} <= ids("hostile") and "COPY-01" not in ids("hostile")
     with pytest.raises(ValueError, match="no profile 'hard'; there are legacy, versioned"):
-        engine.selected(profile="hard")
+        engine.select(profile="hard")

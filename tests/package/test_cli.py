@@ -276,7 +276,7 @@ def partner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         ]
         monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, path)))
         monkeypatch.setattr(_partners, "PARTNERS", (partner,))
-        monkeypatch.setattr(_partners, "installed_version", lambda _: "9.9")
+        monkeypatch.setattr(_partners, "find_version", lambda _: "9.9")
         (finding,) = _partners.find_partners(measured=True)
         return finding
 
@@ -351,7 +351,7 @@ def test_partner_that_is_slow_but_makes_progress(
 def test_partners_that_are_not_installed_are_listed(
     monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    monkeypatch.setattr(_partners, "installed_version", lambda _: None)
+    monkeypatch.setattr(_partners, "find_version", lambda _: None)
     assert main(["doctor"]) == 0
     names = ", ".join(partner.distribution for partner in _partners.PARTNERS)
     assert names in capsys.readouterr().out

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import refarray as ra
 from refarray.__main__ import main
 from refarray._inspect import Inspection
-from refarray._layout_picture.elements import Drawing, Kind, drawing, is_element
+from refarray._layout_picture.elements import Drawing, Kind, draw, is_element
 from refarray.conformance import give
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -31,7 +31,7 @@ def inspected(shape: Any, strides: Any, dtype: Any = FLOAT32, offset: int = 0) -
 
 
 def drawn(shape: Any, strides: Any, dtype: Any = FLOAT32, offset: int = 0) -> Drawing:
-    out = drawing(inspected(shape, strides, dtype, offset))
+    out = draw(inspected(shape, strides, dtype, offset))
     assert out is not None
     return out
 
@@ -67,7 +67,7 @@ def test_gaps_overlaps_and_order_are_drawn() -> None:
 def test_packed_elements_are_measured_in_bits() -> None:
     narrow = drawn((3,), (1,), (17, 4, 1))
     assert [cell.bit for cell in narrow.cells] == [0, 4, 8] and narrow.span == 2
-    padded = drawing(
+    padded = draw(
         Inspection("x", flags=4, dtype=(17, 4, 1), shape=(3,), strides=(1,), byte_offset=0)
     )
     assert padded is not None and padded.bits == 8

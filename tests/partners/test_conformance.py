@@ -26,7 +26,7 @@ pytestmark = pytest.mark.not_sanitized("runs the library in processes of its own
     ],
 )
 def test_a_library_that_has_no_device(devices: str, why: str) -> None:
-    run = run_subject("torch", engine.selected(ids=["STRM-06"]), devices=devices)
+    run = run_subject("torch", engine.select(ids=["STRM-06"]), devices=devices)
     assert [each.observed for each in run.findings] == [why]
 
 

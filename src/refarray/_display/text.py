@@ -121,7 +121,7 @@ def fetch(array: Array, edges: list[Edge]) -> Any:
     return head + tail if first.whole else [*head, ..., *tail]
 
 
-def shown_blocks(edges: list[Edge], shape: tuple[int, ...]) -> Iterator[list[tuple[slice, slice]]]:
+def split_shown(edges: list[Edge], shape: tuple[int, ...]) -> Iterator[list[tuple[slice, slice]]]:
     """Yield the rectangular blocks of shown elements.
 
     A block has two slices for each axis: its place in the array, and in an array of shown elements.
@@ -135,19 +135,19 @@ def shown_blocks(edges: list[Edge], shape: tuple[int, ...]) -> Iterator[list[tup
     if first.tail:
         slices.append((slice(extent - first.tail, extent), slice(first.head, shown)))
     for pair in slices:
-        for rest in shown_blocks(edges[1:], shape[1:]):
+        for rest in split_shown(edges[1:], shape[1:]):
             yield [pair, *rest]
 
 
-def shown_extents(edges: list[Edge]) -> tuple[int, ...]:
+def count_shown(edges: list[Edge]) -> tuple[int, ...]:
     """Return the shape of the shown elements."""
     return tuple(edge.head + edge.tail for edge in edges)
 
 
 def copy_shown_to_cpu(array: Array, edges: list[Edge]) -> Array:
     """Copy the shown elements of an array in device memory to the CPU."""
-    out = empty(shown_extents(edges), dtype=array.dtype)
-    for block in shown_blocks(edges, array.shape):
+    out = empty(count_shown(edges), dtype=array.dtype)
+    for block in split_shown(edges, array.shape):
         out[tuple(to for _, to in block)] = array[tuple(source for source, _ in block)]
     return out
 
@@ -181,7 +181,7 @@ class Subject:
     def on_host(self, edges: list[Edge]) -> Array:
         """Return an array with the shown elements that the host can read."""
         if self.is_virtual:
-            _note_read(math.prod(shown_extents(edges)) * self.array.itemsize)
+            _note_read(math.prod(count_shown(edges)) * self.array.itemsize)
         if self.array.device.kind in HOST:
             return self.array
         return copy_shown_to_cpu(self.array, edges)

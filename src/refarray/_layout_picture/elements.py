@@ -183,7 +183,7 @@ def cells_of(places: dict[int, list[Index]], drawn: Geometry) -> tuple[Cell, ...
     return tuple(out)
 
 
-def drawing(found: Inspection) -> Drawing | None:
+def draw(found: Inspection) -> Drawing | None:
     """Return the drawing of a tensor, or None if it has no elements or could not be read."""
     if found.shape is None or found.dtype is None or min(found.shape, default=1) < 1:
         return None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
-from refarray._layout_picture.elements import Axis, Cell, Drawing, Index, Kind, drawing
+from refarray._layout_picture.elements import Axis, Cell, Drawing, Index, Kind, draw
 
 if TYPE_CHECKING:
     from refarray._inspect import Inspection
@@ -38,7 +38,7 @@ def text(x: float, y: float, label: str, size: float = 12, **attributes: object)
     return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:.1f}"{more}>{escape(label)}</text>'
 
 
-def fitted(x: float, y: float, width: float, label: str, **attributes: object) -> str:
+def fit_text(x: float, y: float, width: float, label: str, **attributes: object) -> str:
     """Return text centred in a cell, at the largest font size that fits."""
     size = max(6.0, min(12.0, (width - 4) / (0.62 * len(label))))
     return text(x + width / 2, y, label, size, text_anchor="middle", **attributes)
@@ -95,7 +95,7 @@ def grid(drawn: Drawing, y: float) -> tuple[list[str], float]:
                 continue
             index = (*row, column) if drawn.shape else ()
             out.append(box(x, top, width, colour(drawn, index), f"element [{index_text(index)}]"))
-            out.append(fitted(x, top + 21, width, index_text(index), fill="#111"))
+            out.append(fit_text(x, top + 21, width, index_text(index), fill="#111"))
     return out, y + len(merged) * (CELL_HEIGHT + 2)
 
 
@@ -155,7 +155,7 @@ class MemoryStrip:
             dashes = "none" if is_gap else "3 3"
             yield box(placed.x, placed.y, placed.width, fill, title, stroke_dasharray=dashes)
             if not placed.cell.scaled:
-                yield fitted(placed.x, placed.y + 21, placed.width, label)
+                yield fit_text(placed.x, placed.y + 21, placed.width, label)
 
     def element_boxes(self, placed: Placed) -> Iterator[str]:
         """Draw a cell of one element, or of several as bands in their colours."""
@@ -170,12 +170,12 @@ class MemoryStrip:
             stroke = "none" if shown[1:] else "currentColor"
             yield box(x, placed.y, width, fill, title, stroke=stroke)
         if not names[1:]:
-            yield fitted(placed.x, placed.y + 21, placed.width, names[0][1:-1], fill="#111")
+            yield fit_text(placed.x, placed.y + 21, placed.width, names[0][1:-1], fill="#111")
             return
         yield box(placed.x, placed.y, placed.width, "none")
         more = names[1][1:-1] if len(names) == 2 else f"+{len(names) - 1} more"
-        yield fitted(placed.x, placed.y + 15, placed.width, names[0][1:-1], fill="#111")
-        yield fitted(placed.x, placed.y + 29, placed.width, more, fill="#111")
+        yield fit_text(placed.x, placed.y + 15, placed.width, names[0][1:-1], fill="#111")
+        yield fit_text(placed.x, placed.y + 29, placed.width, more, fill="#111")
 
     def ruler(self) -> Iterator[str]:
         """Draw ticks at the cell edges, labelled with byte offsets where there is room."""
@@ -307,7 +307,7 @@ def title_of(found: Inspection) -> str:
 
 def svg(found: Inspection) -> str:
     """Return the picture as SVG."""
-    drawn = drawing(found)
+    drawn = draw(found)
     if drawn is None:
         label = (
             "There are no elements to draw." if found.shape is not None else "Nothing was exported."

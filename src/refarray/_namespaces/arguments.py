@@ -43,5 +43,5 @@ def to_devices(given: Iterable[VirtualDevice]) -> tuple[VirtualDevice, ...]:
 
 
 def to_defaults(given: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-    full = virtual.checked_defaults(given, virtual.STANDARD)
+    full = virtual.check_defaults(given, virtual.STANDARD)
     return tuple((kind, each) for kind, each in full.items() if each != virtual.DEFAULTS[kind])

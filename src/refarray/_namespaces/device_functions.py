@@ -35,12 +35,12 @@ INDICES = frozenset(
 NARROWER = {_native.int64: _native.int32, _native.uint64: _native.uint32}
 
 
-def joined(
+def join(
     name: str, functions: list[Callable[..., Any]], places: Places, module: str
 ) -> Callable[..., Any]:
     """One function out of those of all devices."""
     own = tuple(
-        function if place.is_usual else limited(name, function, place)
+        function if place.is_usual else limit(name, function, place)
         for function, place in zip(functions, places.all, strict=True)
     )
     signature = getattr(functions[0], "__text_signature__", None)
@@ -52,7 +52,7 @@ def joined(
     choice.module = module
     chosen = _native._by_device(name, text, choice)
     chosen.__module__ = module
-    return placed(name, chosen, own, places) if name in PLACED else chosen
+    return choose_place(name, chosen, own, places) if name in PLACED else chosen
 
 
 def parameters_of(function: Callable[..., Any]) -> str:
@@ -65,7 +65,7 @@ def parameters_of(function: Callable[..., Any]) -> str:
 # --- the argument `device`
 
 
-def placed(
+def choose_place(
     name: str, chosen: Callable[..., Any], functions: tuple[Callable[..., Any], ...], places: Places
 ) -> Callable[..., Any]:
     """A function whose argument `device` chooses the one that is called."""
@@ -78,12 +78,12 @@ def placed(
             return chosen(*args, **keywords)
         place = places.find(device)
         if imports and args and not place.takes(args[0]):
-            args, keywords = imported(name, args, keywords, place, places)
+            args, keywords = prepare_import(name, args, keywords, place, places)
         elif args:
             first = places.of(args[0])
             if first is not None and first is not place:
                 if name == "astype":  # the other device may lack the dtype
-                    return converted(place, *args, **keywords)
+                    return make_astype(place, *args, **keywords)
                 if name in COPYING | LIKE:
                     move = place.moved if name in COPYING else place.alias
                     args = (move(args[0]), *args[1:])
@@ -92,14 +92,14 @@ def placed(
     return with_device
 
 
-def converted(place: Place, x: Any, dtype: Any, /, *, copy: bool = True) -> Any:
+def make_astype(place: Place, x: Any, dtype: Any, /, *, copy: bool = True) -> Any:
     """astype() to another device, which copies whatever `copy` says."""
     if copy is not True and copy is not False:
         raise TypeError(f"copy must be True or False, not {copy!r}")
     return place.moved(x, dtype)
 
 
-def imported(
+def prepare_import(
     name: str, args: tuple[Any, ...], keywords: dict[str, Any], place: Place, places: Places
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments of asarray() or from_dlpack() for an object that is not on the device."""
@@ -119,7 +119,7 @@ def imported(
 # --- dtypes
 
 
-def limited(name: str, function: Callable[..., Any], place: Place) -> Callable[..., Any]:
+def limit(name: str, function: Callable[..., Any], place: Place) -> Callable[..., Any]:
     """A function of a device that lacks dtypes, or has defaults of its own."""
 
     @functools.wraps(function)

@@ -57,8 +57,8 @@ class VirtualDevice(metaclass=Frozen):
             raise TypeError(f"VirtualDevice(): name must be a str with characters, not {name!r}")
         if not isinstance(own[1], int) or not 0 <= id < 2**31:
             raise ValueError(f"VirtualDevice(): id is {id!r}; DLPack has 0 to 2**31 - 1")
-        taken = checked_dtypes(dtypes)
-        defaults = checked_defaults(default_dtypes or {}, taken)
+        taken = check_dtypes(dtypes)
+        defaults = check_defaults(default_dtypes or {}, taken)
         self._facts = (name, id, taken, tuple(defaults.items()))
 
     @property
@@ -93,15 +93,15 @@ class VirtualDevice(metaclass=Frozen):
         return hash(self._facts[:2])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return made_again, self._facts
+        return unpickle_device, self._facts
 
 
-def made_again(name: str, id: int, dtypes: tuple[Any, ...], defaults: Any) -> VirtualDevice:
+def unpickle_device(name: str, id: int, dtypes: tuple[Any, ...], defaults: Any) -> VirtualDevice:
     """Unpickle a device."""
     return VirtualDevice(name, id=id, dtypes=dtypes, default_dtypes=dict(defaults))
 
 
-def checked_dtypes(dtypes: Iterable[Any]) -> tuple[Any, ...]:
+def check_dtypes(dtypes: Iterable[Any]) -> tuple[Any, ...]:
     """The dtypes in the standard's order. Raises ValueError for others."""
     given = list(map(open_dtype, dtypes))
     strange = [each for each in given if each not in STANDARD]
@@ -118,7 +118,7 @@ def open_dtype(dtype: Any) -> Any:
         return dtype
 
 
-def checked_defaults(defaults: Mapping[str, Any], dtypes: tuple[Any, ...]) -> dict[str, Any]:
+def check_defaults(defaults: Mapping[str, Any], dtypes: tuple[Any, ...]) -> dict[str, Any]:
     """All default dtypes. What `dtypes` lacks has the widest of its kind in its place; a kind that
     it lacks has the usual one."""
     out = {}
@@ -246,9 +246,9 @@ class DeviceInfo(Info):
 
 def info(function: Any, places: Places, modes: Any, made: Callable[..., Info] = DeviceInfo) -> Any:
     """__array_namespace_info__() of such a namespace; `made`: the type of what it returns."""
-    from refarray._namespaces.names import wrapped
+    from refarray._namespaces.names import rename
 
-    return wrapped(
+    return rename(
         function,
         lambda: made(
             places,
@@ -258,7 +258,7 @@ def info(function: Any, places: Places, modes: Any, made: Callable[..., Info] = 
     )
 
 
-def merged(names: Any, others: Sequence[ModuleType], places: Places, module: str) -> None:
+def merge(names: Any, others: Sequence[ModuleType], places: Places, module: str) -> None:
     """Put functions that choose the device into `names`, which are those of the first device.
     `module`: where pickle finds them."""
     from refarray._namespaces import by_name, device_functions
@@ -266,10 +266,10 @@ def merged(names: Any, others: Sequence[ModuleType], places: Places, module: str
     for name in list(names.__all__):
         values = [getattr(each, name) for each in (names, *others)]
         if isinstance(values[0], ModuleType):
-            merged(values[0], values[1:], places, by_name.extension_module(module, name))
+            merge(values[0], values[1:], places, by_name.extension_module(module, name))
         elif (
             callable(values[0])
             and not isinstance(values[0], type)
             and name != "__array_namespace_info__"
         ):
-            setattr(names, name, device_functions.joined(name, values, places, module))
+            setattr(names, name, device_functions.join(name, values, places, module))

@@ -45,7 +45,7 @@ def without_arguments(*names: str) -> Change:
     return change
 
 
-def refusing(what: str, meets: Callable[..., bool]) -> Change:
+def refuse(what: str, meets: Callable[..., bool]) -> Change:
     """A function that refuses calls; `meets` takes their arguments, and may raise: then the
     function itself says what is wrong with them."""
 
@@ -81,7 +81,7 @@ def has_negative_axis(_x1: Any, _x2: Any, *, axes: Any = 2) -> bool:
     return not isinstance(axes, int) and any(each < 0 for part in axes for each in part)
 
 
-def counted_from_the_end(function: Function, _since: str, _version: str) -> Function:
+def count_from_the_end(function: Function, _since: str, _version: str) -> Function:
     """A function whose axis may be nonnegative: one of the operands' common shape."""
 
     @functools.wraps(function)
@@ -107,31 +107,31 @@ CHANGES: tuple[tuple[str, tuple[str, ...], Change], ...] = (
     (
         "2022.12",
         ("cross",),
-        refusing("broadcasting", lambda x1, x2, /, **_: x1.shape != x2.shape),
+        refuse("broadcasting", lambda x1, x2, /, **_: x1.shape != x2.shape),
     ),
     ("2023.12", ("astype",), without_arguments("device")),
     ("2023.12", ("from_dlpack",), without_arguments("device", "copy")),
-    ("2023.12", ("tensordot",), refusing("a negative axis", has_negative_axis)),
-    ("2023.12", ("cross", "vecdot"), counted_from_the_end),
+    ("2023.12", ("tensordot",), refuse("a negative axis", has_negative_axis)),
+    ("2023.12", ("cross", "vecdot"), count_from_the_end),
     ("2024.12", ("fftfreq", "rfftfreq"), without_arguments("dtype")),
-    ("2024.12", (*OF_TWO, "result_type", "where"), refusing("a Python number", has_number)),
-    ("2024.12", ("mean",), refusing("a complex array", is_complex)),
-    ("2024.12", ("conj", "real"), refusing("a real-valued array", is_real)),
-    ("2025.12", ("searchsorted",), refusing("a Python number", has_number)),
+    ("2024.12", (*OF_TWO, "result_type", "where"), refuse("a Python number", has_number)),
+    ("2024.12", ("mean",), refuse("a complex array", is_complex)),
+    ("2024.12", ("conj", "real"), refuse("a real-valued array", is_real)),
+    ("2025.12", ("searchsorted",), refuse("a Python number", has_number)),
     (
         "2025.12",
         ("expand_dims",),
-        refusing("a tuple of axes", lambda _x, /, axis: isinstance(axis, tuple)),
+        refuse("a tuple of axes", lambda _x, /, axis: isinstance(axis, tuple)),
     ),
     (
         "2025.12",
         ("permute_dims",),
-        refusing("a negative axis", lambda _x, /, axes: any(each < 0 for each in axes)),
+        refuse("a negative axis", lambda _x, /, axes: any(each < 0 for each in axes)),
     ),
 )
 
 
-def changed(name: str, function: Any, version: str) -> Any:
+def change(name: str, function: Any, version: str) -> Any:
     """The function of a strict namespace, as it was in a version."""
     for since, names, change in CHANGES:
         if name in names and version < since:

@@ -171,10 +171,10 @@ class LazyArray(metaclass=Frozen):
         return self.__copy__()
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        return restored, (self._space.namespace, self._real)
+        return unpickle, (self._space.namespace, self._real)
 
 
-def restored(namespace: Any, real: Any) -> Any:
+def unpickle(namespace: Any, real: Any) -> Any:
     """Unpickle an array, with known extents."""
     return namespace._unknowns.made(real, ())
 

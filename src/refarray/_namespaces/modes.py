@@ -128,7 +128,7 @@ class OwnNamespace(Namespace):
     def _in_version(self, version: str) -> ModuleType:
         """The names of another version, for the same arrays."""
         if version not in self._versions:
-            self._versions.setdefault(version, made_in_version(self, version))
+            self._versions.setdefault(version, make_in_version(self, version))
         return self._versions[version]
 
 
@@ -198,10 +198,10 @@ def namespace(
 
 def make(modes: Modes) -> OwnNamespace:
     out = OwnNamespace(modes.name, refarray.__doc__)
-    out._origin = remade, (modes.arguments(),)
+    out._origin = unpickle_namespace, (modes.arguments(),)
     out._name("namespace", modes.arguments())
     devices: list[Any] = [refarray.Device("cpu"), *modes.devices]
-    fill_native(out, modes, devices, functools.partial(rebuilt, modes.arguments()))
+    fill_native(out, modes, devices, functools.partial(unpickle_array, modes.arguments()))
     versions.fill_with_extensions(out, out._names, modes.api_version, strict=modes.strict)
     return with_unknown_extents(out, modes) if modes.has_unknown_extents else out
 
@@ -231,7 +231,7 @@ def fill_native(
     for number, each in enumerate(devices):
         on_host = number == 0
         name = out._class_module if on_host else out._module_with(place=number)
-        native = made_native(name, out, modes, each, (len(devices) > 1, not on_host))
+        native = make_native(name, out, modes, each, (len(devices) > 1, not on_host))
         own = isinstance(each, VirtualDevice)
         each = each if own else native.empty(0).device
         out._rebuild[each] = native._rebuild
@@ -250,7 +250,7 @@ def fill_native(
     names, *others = [names_of(each.native, modes) for each in places]
     names._module = out._module
     if others or not places[0].is_usual:
-        virtual.merged(names, others, out._places, names._module)
+        virtual.merge(names, others, out._places, names._module)
         if "__array_namespace_info__" in names.__all__:
             names.__array_namespace_info__ = virtual.info(
                 refarray.__array_namespace_info__, out._places, modes
@@ -260,7 +260,7 @@ def fill_native(
     out._versions = {}
 
 
-def made_native(
+def make_native(
     name: str, out: OwnNamespace, modes: Modes, device: Any, flags: tuple[bool, ...]
 ) -> Any:
     spec = ModuleSpec(name, None)
@@ -270,12 +270,12 @@ def made_native(
     return native
 
 
-def remade(arguments: dict[str, Any]) -> ModuleType:
+def unpickle_namespace(arguments: dict[str, Any]) -> ModuleType:
     """Unpickle a namespace."""
     return namespace(**arguments)
 
 
-def rebuilt(arguments: dict[str, Any], device: Any, *array: Any) -> Any:
+def unpickle_array(arguments: dict[str, Any], device: Any, *array: Any) -> Any:
     """Unpickle an array of a namespace."""
     space: Any = namespace(**arguments)
     return space._rebuild[device](*array)
@@ -286,7 +286,7 @@ def in_version(space: OwnNamespace, version: str) -> ModuleType:
     return space if version == space.__array_api_version__ else space._in_version(version)
 
 
-def made_in_version(space: OwnNamespace, version: str) -> Namespace:
+def make_in_version(space: OwnNamespace, version: str) -> Namespace:
     out = Namespace(f"{space.__name__}.v{version.replace('.', '_')}", space.__doc__)
     out._origin = in_version, (space, version)
     out._module = space._module_with(version=version)

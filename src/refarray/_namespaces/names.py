@@ -61,7 +61,7 @@ def value_of(name: str, native: ModuleType, modes: Modes) -> Any:
     if name == "__array_namespace_info__":
         return info(refarray.__array_namespace_info__, native, modes)
     if name == "from_numpy":
-        return imported(refarray.from_numpy, native.from_dlpack)
+        return import_function(refarray.from_numpy, native.from_dlpack)
     return getattr(native, name) if hasattr(native, name) else getattr(refarray, name)
 
 
@@ -100,14 +100,14 @@ def limits(function: Callable[..., Any], native: ModuleType, strict: bool) -> Ca
     return of_namespace
 
 
-def wrapped(function: Callable[..., Any], own: Callable[..., Any]) -> Callable[..., Any]:
+def rename(function: Callable[..., Any], own: Callable[..., Any]) -> Callable[..., Any]:
     """`own` with the name and the docstring of the function in whose place it is."""
     return functools.wraps(function)(lambda: own())
 
 
 def info(function: Callable[..., Any], native: ModuleType, modes: Modes) -> Callable[[], Info]:
     """__array_namespace_info__() of a namespace."""
-    return wrapped(
+    return rename(
         function,
         lambda: Info(
             native.empty,
@@ -118,7 +118,9 @@ def info(function: Callable[..., Any], native: ModuleType, modes: Modes) -> Call
     )
 
 
-def imported(function: Callable[..., Any], retyped: Callable[..., Any]) -> Callable[..., Any]:
+def import_function(
+    function: Callable[..., Any], retyped: Callable[..., Any]
+) -> Callable[..., Any]:
     """A function of the default namespace, with results of another."""
 
     @functools.wraps(function)

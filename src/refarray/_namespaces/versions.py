@@ -94,15 +94,15 @@ def fill(out: Namespace, module: ModuleType, version: str, strict: bool) -> None
     out.__all__ = [name for name in module.__all__ if is_in(getattr(module, name), version)]
     for name in out.__all__:
         same = getattr(module, name)
-        value = changed(name, same, version)
+        value = change(name, same, version)
         if strict:
-            value = earlier_strict.changed(name, value, version)
+            value = earlier_strict.change(name, value, version)
         if value is not same:
             by_name.adopt(name, value, out._module)
         setattr(out, name, version if name == "__array_api_version__" else value)
 
 
-def changed(name: str, value: Any, version: str) -> Any:
+def change(name: str, value: Any, version: str) -> Any:
     """A value with the results of a version."""
     for last, names, change in CHANGES:
         if name in names and version <= last:

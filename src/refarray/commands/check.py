@@ -109,9 +109,7 @@ def show_progress(subject: str, done: int, total: int) -> None:
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-def wanted_reports(
-    entries: list[str], forms: Sequence[str] = tuple(FORMS)
-) -> list[tuple[str, Path]]:
+def read_reports(entries: list[str], forms: Sequence[str] = tuple(FORMS)) -> list[tuple[str, Path]]:
     """The (format, path) of each --report."""
     out = []
     for entry in entries:
@@ -124,7 +122,7 @@ def wanted_reports(
     return out
 
 
-def expected(path: Path | None) -> list[Expectation] | None:
+def read_expected(path: Path | None) -> list[Expectation] | None:
     """The expectations in a file."""
     from refarray.conformance.runner import expectations
 
@@ -136,27 +134,27 @@ def expected(path: Path | None) -> list[Expectation] | None:
         raise Usage(f"--expect: {error}") from error
 
 
-def known_entries(path: Path | None) -> list[Expectation]:
+def read_known(path: Path | None) -> list[Expectation]:
     """The entries of the file of --write-expect; none if it does not exist yet."""
     if path is None or not path.exists():
         return []
     try:
-        return expected(path) or []
+        return read_expected(path) or []
     except Usage as error:
         raise Usage(str(error).replace("--expect", "--write-expect", 1)) from error
 
 
-def chosen_devices(where: str) -> str:
+def check_devices(where: str) -> str:
     """The validated value of --devices."""
-    from refarray.conformance.subjects.devices import chosen
+    from refarray.conformance.subjects.devices import check_choice
 
     try:
-        return chosen(where)
+        return check_choice(where)
     except ValueError as error:
         raise Usage(f"--devices: {error}") from error
 
 
-def chosen_checks(arguments: argparse.Namespace) -> list[Check]:
+def choose_checks(arguments: argparse.Namespace) -> list[Check]:
     """The checks that --full, --only, --skip and --issue select."""
     from refarray.conformance.requirements import requirements
     from refarray.conformance.runner import engine
@@ -168,7 +166,7 @@ def chosen_checks(arguments: argparse.Namespace) -> list[Check]:
             raise Usage(f"--issue: there is no requirement {asked}; see `refarray list`{hint}")
         full, only = True, [asked]
     try:
-        return engine.selected(full=full, ids=only, skip=arguments.skip, profile=arguments.profile)
+        return engine.select(full=full, ids=only, skip=arguments.skip, profile=arguments.profile)
     except ValueError as error:
         options = "--issue" if arguments.issue else "--only, --skip" if arguments.skip else "--only"
         options = f"{options}, --profile" if arguments.profile else options
@@ -179,28 +177,28 @@ def run(arguments: argparse.Namespace) -> int:
     """Runs the checks, prints and writes the reports."""
     from refarray.conformance.runner import engine
 
-    reports = wanted_reports(arguments.report)
-    known = expected(arguments.expect)
-    kept = known_entries(arguments.write_expect)
-    checks = chosen_checks(arguments)
-    where = chosen_devices(arguments.devices)
+    reports = read_reports(arguments.report)
+    known = read_expected(arguments.expect)
+    kept = read_known(arguments.write_expect)
+    checks = choose_checks(arguments)
+    where = check_devices(arguments.devices)
     progress = show_progress if sys.stderr.isatty() else None
     subjects = dict.fromkeys(arguments.subjects)  # each once
-    runs = engine.named_apart(
+    runs = engine.name_apart(
         [engine.run_subject(name, checks, progress, where) for name in subjects]
     )
     if known is not None:
-        from refarray.conformance.runner.expectations import forgiven
+        from refarray.conformance.runner.expectations import forgive
 
-        runs = [forgiven(each, known) for each in runs]
+        runs = [forgive(each, known) for each in runs]
     show(runs, arguments)
     for form, path in reports:
         module = import_module(f"refarray.conformance.report.{FORMS[form]}")
         path.write_text(module.text(runs), encoding="utf-8")
     if arguments.write_expect:
-        from refarray.conformance.runner.expectations import written
+        from refarray.conformance.runner.expectations import write
 
-        arguments.write_expect.write_text(written(runs, kept), encoding="utf-8")
+        arguments.write_expect.write_text(write(runs, kept), encoding="utf-8")
     return exit_status(runs) if known is None else status_against(runs, known)
 
 

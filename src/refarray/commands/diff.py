@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from refarray._terminal import hanging, width
+from refarray._terminal import width, wrap_hanging
 from refarray.commands import Subparsers, Usage
 
 Key = tuple[str, str, str, str]
@@ -41,12 +41,12 @@ def read(path: Path) -> Findings:
     """Return the findings of a report. Raises ValueError if the file is not a report."""
     try:
         findings = json.loads(path.read_text(encoding="utf-8"))["findings"]
-        return keyed(findings)
+        return index_findings(findings)
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} is not a report of `refarray check`: {error!r}") from error
 
 
-def keyed(findings: list[dict[str, Any]]) -> Findings:
+def index_findings(findings: list[dict[str, Any]]) -> Findings:
     """Return the findings by subject, requirement, role and case."""
     return {(f["subject"], f["id"], f["role"], f["case"]): f for f in findings}
 
@@ -57,7 +57,7 @@ class NotTried(Exception):
 
 def side(name: str, only: list[str]) -> Findings:
     """Return the findings of an argument."""
-    from refarray.conformance.runner.engine import run_subject, selected
+    from refarray.conformance.runner.engine import run_subject, select
 
     if name.endswith(".json") or Path(name).is_file():
         try:
@@ -65,16 +65,16 @@ def side(name: str, only: list[str]) -> Findings:
         except (OSError, ValueError) as error:
             raise Usage(str(error)) from error
     try:
-        checks = selected(ids=only)
+        checks = select(ids=only)
     except ValueError as error:
         raise Usage(f"--only: {error}") from error
     run = run_subject(name, checks)
     if run.broken:
         raise NotTried(f"{run.subject} could not be tried: {run.broken}")
-    return keyed([found.to_dict() for found in run.findings])
+    return index_findings([found.to_dict() for found in run.findings])
 
 
-def aligned(old: Findings, new: Findings) -> tuple[Findings, Findings]:
+def align(old: Findings, new: Findings) -> tuple[Findings, Findings]:
     """Return both sides; if each has one subject, under a name that both share."""
     names = [sorted({key[0] for key in each}) for each in (old, new)]
     if names[0] == names[1] or any(len(each) != 1 for each in names):
@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
     except NotTried as error:
         print(f"refarray diff: {error}", file=sys.stderr)
         return 3
-    old, new = aligned(*sides)
+    old, new = align(*sides)
     worse = 0
     for key in dict.fromkeys([*old, *new]):
         before = old[key]["outcome"] if key in old else "absent"
@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
         subject, name, role, case = key
         observed = new.get(key, {}).get("observed", "")
         line = f"{subject} {name} {role} {case}: {before} -> {after}"
-        print("\n".join(hanging("", f"{line}: {observed}" if observed else line, 4, width())))
+        print("\n".join(wrap_hanging("", f"{line}: {observed}" if observed else line, 4, width())))
         worse += after != "absent" and Outcome(after).failed
     print(f"{len(old)} cases before, {len(new)} after, {worse} newly failing")
     return 1 if worse else 0

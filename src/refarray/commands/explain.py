@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from refarray._terminal import hanging, suggestion, width
+from refarray._terminal import suggestion, width, wrap_hanging
 from refarray.commands import Subparsers
 
 if TYPE_CHECKING:
@@ -43,14 +43,14 @@ def explanation(asked: Requirement) -> str:
         rows.append(("policy", ", ".join(asked.policy)))
     checks = [check for check in CHECKS.values() if check.id == asked.id]
     columns = width()
-    out = hanging(f"{asked.id}  ", asked.title, len(asked.id) + 2, columns)
+    out = wrap_hanging(f"{asked.id}  ", asked.title, len(asked.id) + 2, columns)
     for name, text in rows:
-        out += hanging(f"  {name:<9} ", text, 12, columns)
+        out += wrap_hanging(f"  {name:<9} ", text, 12, columns)
     for n, check in enumerate(checks):
         first = f"  {'checked' if n == 0 else '':<9} {check.role}, {check.case}: "
-        out += hanging(first, check.expected, 14, columns)
+        out += wrap_hanging(first, check.expected, 14, columns)
     if not checks:
-        out += hanging("  no check  ", reasons()[asked.id], 12, columns)
+        out += wrap_hanging("  no check  ", reasons()[asked.id], 12, columns)
     return "\n".join(out)
 
 

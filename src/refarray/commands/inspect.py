@@ -61,11 +61,11 @@ def free_names(tree: ast.AST) -> list[str]:
     ]
 
 
-def dotted(node: ast.expr) -> list[str]:
+def split_dotted(node: ast.expr) -> list[str]:
     """Return ["a", "b", "c"] for a.b.c, and [] if the expression does not start with a name."""
     if isinstance(node, ast.Name):
         return [node.id]
-    if isinstance(node, ast.Attribute) and (parts := dotted(node.value)):
+    if isinstance(node, ast.Attribute) and (parts := split_dotted(node.value)):
         return [*parts, node.attr]
     return []
 
@@ -73,7 +73,7 @@ def dotted(node: ast.expr) -> list[str]:
 def import_submodules(tree: ast.AST, namespace: dict[str, object]) -> None:
     """Import a.b if the expression contains a.b, and b is a submodule that is not imported yet."""
     for node in ast.walk(tree):
-        parts = dotted(node) if isinstance(node, ast.Attribute) else []
+        parts = split_dotted(node) if isinstance(node, ast.Attribute) else []
         value = namespace.get(parts[0]) if parts else None
         for part in parts[1:]:
             if not hasattr(value, "__path__"):

@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from dataclasses import asdict
 
-from refarray._terminal import hanging, suggestion, width
+from refarray._terminal import suggestion, width, wrap_hanging
 from refarray.commands import Subparsers, Usage
 
 
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"{'' if found is chosen[0] else chr(10)}{family}: {families()[family]}")
         checks = f"{counts[found.id]:3} cases" if counts[found.id] else "no check "
         first = f"  {found.id:<9} {found.level:<9} {checks}  "
-        print("\n".join(hanging(first, found.title, len(first), width())))
+        print("\n".join(wrap_hanging(first, found.title, len(first), width())))
     covered = sum(1 for found in chosen if counts[found.id])
     print(f"\n{covered} of {len(chosen)} requirements have a check")
     return 0

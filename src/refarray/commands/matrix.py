@@ -40,12 +40,12 @@ def show_progress(pair: str, done: int, total: int) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the grid and write the reports."""
-    from refarray.commands.check import wanted_reports
+    from refarray.commands.check import read_reports
     from refarray.conformance.matrix import measure as matrix
     from refarray.conformance.report import grid
 
-    forms = {"json": grid.as_json, "html": grid.page, "markdown": grid.markdown}
-    reports = wanted_reports(arguments.report, tuple(forms))
+    forms = {"json": grid.as_json, "html": grid.page, "markdown": grid.write_markdown}
+    reports = read_reports(arguments.report, tuple(forms))
     rows = matrix.measure_all(arguments.subjects, show_progress if sys.stderr.isatty() else None)
     print(matrix.text(rows), end="")
     for form, path in reports:

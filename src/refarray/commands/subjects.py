@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from refarray._terminal import hanging, width
+from refarray._terminal import width, wrap_hanging
 from refarray.commands import Subparsers
 
 DESCRIPTION = """\
@@ -24,7 +24,7 @@ def add_to(subparsers: Subparsers) -> None:
     parser.set_defaults(run=run)
 
 
-def known() -> list[dict[str, str]]:
+def list_known() -> list[dict[str, str]]:
     """Each adapter's name, the installed version, where the adapter is, and its remark."""
     from refarray.conformance.subjects import lookup
 
@@ -33,7 +33,7 @@ def known() -> list[dict[str, str]]:
         for name, each in lookup.ADAPTERS.items()
     ]
     taken = {row["subject"] for row in rows}
-    for name, value in sorted(lookup.registered().items()):
+    for name, value in sorted(lookup.find_registered().items()):
         if name not in taken:
             rows.append({"subject": name, "version": "", "adapter": value, "note": ""})
     return rows
@@ -41,7 +41,7 @@ def known() -> list[dict[str, str]]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the list."""
-    rows = known()
+    rows = list_known()
     if arguments.json:
         print(json.dumps(rows, indent=1))
         return 0
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     for row in rows:
         version = row["version"] or ("-" if row["adapter"] == "refarray" else row["adapter"])
         first = f"{row['subject']:<{longest}}  {version:<14}"
-        print("\n".join(hanging(f"{first} ", row["note"], longest + 17, width())).rstrip())
+        print("\n".join(wrap_hanging(f"{first} ", row["note"], longest + 17, width())).rstrip())
     others = "module:ATTRIBUTE, or a module that follows the array API"
-    print("\n".join(["", *hanging("", f"-: not installed. Others: {others}.", 0, width())]))
+    print("\n".join(["", *wrap_hanging("", f"-: not installed. Others: {others}.", 0, width())]))
     return 0

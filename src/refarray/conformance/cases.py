@@ -56,7 +56,7 @@ HARMS = (WRONG_DATA, DOUBLE_FREE, FREED)
 """What a broken requirement may do besides a crash, an abort or a hang."""
 
 
-def harmed(result: CheckResult, harm: str) -> CheckResult:
+def add_harm(result: CheckResult, harm: str) -> CheckResult:
     """The result, with the harm if the requirement does not hold."""
     return replace(result, harm=harm) if result.held is False else result
 
@@ -134,7 +134,7 @@ def kit_callback() -> Iterator[None]:
         raise
 
 
-def raised_by_subject(error: BaseException) -> bool:
+def is_raised_by_subject(error: BaseException) -> bool:
     """Whether the exception left a subject_code block."""
     return _MARK in attributes(error)
 

@@ -11,7 +11,7 @@ from refarray.conformance.cases import Check
 from refarray.conformance.findings import Finding, KitError, Outcome, Run
 from refarray.conformance.report.text import text
 from refarray.conformance.requirements import requirements
-from refarray.conformance.runner.engine import run_subject, selected
+from refarray.conformance.runner.engine import run_subject, select
 from refarray.conformance.runner.worker_process import Broken
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def checks(
     in `skip`. Both name requirements, families or cases. With `profile` only those of a profile:
     "legacy", "versioned", "table", "streams" or "hostile". ValueError for a name without a
     check."""
-    return selected(full=full, ids=ids, skip=skip, profile=profile)
+    return select(full=full, ids=ids, skip=skip, profile=profile)
 
 
 def check(
@@ -132,8 +132,8 @@ def check(
     Report
         The findings; `print` shows them.
     """
-    expected = known_only(expected_failures)
-    cases = selected(full=full, ids=ids, skip=skip, profile=profile)
+    expected = check_known(expected_failures)
+    cases = select(full=full, ids=ids, skip=skip, profile=profile)
     run = run_subject(subject, cases, devices=devices)
     marked = [
         replace(f, expected_failure=reason(f, expected)) if f.outcome.failed else f
@@ -145,10 +145,10 @@ def check(
     return report
 
 
-def known_only(expected: Mapping[str, str] | None) -> Mapping[str, str]:
+def check_known(expected: Mapping[str, str] | None) -> Mapping[str, str]:
     """The expected failures. ValueError for a key that no check has, and for an empty reason."""
     expected = expected or {}
-    covered = {name for each in selected(full=True) for name in names_of(each)}
+    covered = {name for each in select(full=True) for name in names_of(each)}
     if unknown := sorted(expected.keys() - requirements().keys() - covered):
         hint = suggestion(unknown, [*requirements(), *covered])
         raise ValueError(f"expected_failures: {', '.join(unknown)}: no such requirement{hint}")
@@ -175,13 +175,13 @@ def parametrize(
     """
     import pytest
 
-    from refarray.conformance.pytest_plugin import bound, still_fails
+    from refarray.conformance.pytest_plugin import bind, still_fails
 
-    expected = known_only(expected_failures)
-    cases = selected(full=full, ids=ids, skip=skip)
+    expected = check_known(expected_failures)
+    cases = select(full=full, ids=ids, skip=skip)
     parameters = [
         pytest.param(
-            bound(subject, each),
+            bind(subject, each),
             id=each.name,
             marks=[pytest.mark.xfail(reason=why, strict=False, raises=FAILURES)] if why else [],
         )

@@ -32,7 +32,7 @@ def legacy(check: Check) -> bool:
     )
 
 
-def versioned(check: Check) -> bool:
+def is_versioned(check: Check) -> bool:
     """Whether it is about DLManagedTensorVersioned, or about both structs."""
     return check.role is not Role.EXCHANGE_API and not (
         check.case.startswith(("legacy-", "table-")) or check.case.endswith("-legacy")
@@ -57,7 +57,7 @@ def hostile(check: Check) -> bool:
 PROFILES: Mapping[str, Profile] = MappingProxyType(
     {
         "legacy": Profile("what holds of DLManagedTensor, without versions and flags", legacy),
-        "versioned": Profile("what holds of DLManagedTensorVersioned", versioned),
+        "versioned": Profile("what holds of DLManagedTensorVersioned", is_versioned),
         "table": Profile("the C exchange table, from both sides", table),
         "streams": Profile("streams, and everything that needs a device", streams),
         "hostile": Profile("malformed tensors, and safety where the texts are silent", hostile),

@@ -115,8 +115,8 @@ def entries(path: str) -> list[Expectation]:
 
 def parameters(config: pytest.Config) -> list[Any]:
     """The parameters of the tests: each case of each --dlpack-subject, then each expectation."""
-    from refarray.conformance.runner.engine import selected
-    from refarray.conformance.subjects.devices import chosen
+    from refarray.conformance.runner.engine import select
+    from refarray.conformance.subjects.devices import check_choice
 
     option = config.getoption
     subjects = list(dict.fromkeys(option("--dlpack-subject")))
@@ -124,8 +124,8 @@ def parameters(config: pytest.Config) -> list[Any]:
         raise pytest.UsageError("name a library: --dlpack-subject numpy")
     try:
         only, skip = option("--dlpack-only"), option("--dlpack-skip")
-        checks = selected(full=option("--dlpack-full"), ids=only, skip=skip)
-        where = chosen(option("--dlpack-devices"))
+        checks = select(full=option("--dlpack-full"), ids=only, skip=skip)
+        where = check_choice(option("--dlpack-devices"))
     except ValueError as error:
         raise pytest.UsageError(f"refarray: {error}") from error
     path = option("--dlpack-expect")
@@ -135,11 +135,11 @@ def parameters(config: pytest.Config) -> list[Any]:
         own = [entry for entry in known if entry.subject in names(subject)]
         first = f"{subject}-" if len(subjects) > 1 else ""
         out += [
-            pytest.param(bound(subject, each, where, own), id=first + each.name) for each in checks
+            pytest.param(bind(subject, each, where, own), id=first + each.name) for each in checks
         ]
         out += [
             pytest.param(
-                confirmed(subject, entry, [each for each in checks if entry.of(each)], where),
+                confirm(subject, entry, [each for each in checks if entry.of(each)], where),
                 id=f"{first}{str(entry).replace(' ', '-')}-still-{entry.outcome}s",
             )
             for entry in own
@@ -150,16 +150,16 @@ def parameters(config: pytest.Config) -> list[Any]:
 def trial(subject: str, devices: str) -> Trial:
     """The subject's process in this session; it lives until pytest ends."""
     from refarray.conformance.runner.engine import Trial
-    from refarray.conformance.subjects.devices import chosen
+    from refarray.conformance.subjects.devices import check_choice
 
     key = (subject, devices)
     if key not in _trials:
-        _trials[key] = Trial(subject, chosen(devices))
+        _trials[key] = Trial(subject, check_choice(devices))
         atexit.register(_trials[key].close)
     return _trials[key]
 
 
-def tried(subject: str, check: Check, devices: str) -> Finding:
+def try_once(subject: str, check: Check, devices: str) -> Finding:
     """The finding of a case, which runs once per session. Deviation if the subject cannot run."""
     from refarray.conformance.findings import Deviation
     from refarray.conformance.runner.worker_process import Broken
@@ -173,7 +173,7 @@ def tried(subject: str, check: Check, devices: str) -> Finding:
     return _found[key]
 
 
-def bound(
+def bind(
     subject: str, check: Check, devices: str = "auto", known: Sequence[Expectation] = ()
 ) -> Callable[[], None]:
     """A function that runs one case: Deviation, an AssertionError, if it fails, KitError if the
@@ -182,25 +182,25 @@ def bound(
     def run() -> None:
         from refarray.conformance.findings import Deviation, KitError, Outcome
 
-        found = tried(subject, check, devices)
+        found = try_once(subject, check, devices)
         if found.outcome is Outcome.ERROR:
-            raise KitError(f"{check.name}: {described(found)}")
+            raise KitError(f"{check.name}: {describe(found)}")
         if found.outcome is Outcome.NOT_APPLICABLE:
             pytest.skip(found.observed)
         if found.outcome is Outcome.WARN:
-            pytest.xfail(described(found))  # shown in the summary; does not fail the run
+            pytest.xfail(describe(found))  # shown in the summary; does not fail the run
         if not found.outcome.failed:
             return
         of = trial(subject, devices).run
         for entry in known:
             if entry.outcome is found.outcome and entry.covers(found, of):
                 pytest.xfail(f"expected to {found.outcome}: {entry.why}")
-        raise Deviation(described(found))
+        raise Deviation(describe(found))
 
     return run
 
 
-def described(found: Finding) -> str:
+def describe(found: Finding) -> str:
     """The text of a failure: the requirement, what was expected and observed, and the repro."""
     from refarray.conformance.requirements import requirement
 
@@ -217,7 +217,7 @@ def still_fails(subject: str, name: str, of: Sequence[Check]) -> Callable[[], No
     def run() -> None:
         from refarray.conformance.findings import Deviation, KitError, Outcome
 
-        outcomes = [tried(subject, check, "auto").outcome for check in of]
+        outcomes = [try_once(subject, check, "auto").outcome for check in of]
         if Outcome.ERROR in outcomes:
             raise KitError(f"{name}: a check failed by a bug of the kit")
         if not any(outcome.failed for outcome in outcomes):
@@ -228,7 +228,7 @@ def still_fails(subject: str, name: str, of: Sequence[Check]) -> Callable[[], No
     return run
 
 
-def confirmed(
+def confirm(
     subject: str, entry: Expectation, of: Sequence[Check], devices: str
 ) -> Callable[[], None]:
     """A function that runs the cases of an expectation: Deviation if none has its outcome, a skip
@@ -240,7 +240,7 @@ def confirmed(
 
         if not of:
             pytest.skip(f"{entry} is about a case that was not selected")
-        findings = [tried(subject, check, devices) for check in of]
+        findings = [try_once(subject, check, devices) for check in of]
         version = findings[0].version
         if not matches(version, entry.versions):
             pytest.skip(f"{entry} is about other versions; this is {version}")

@@ -24,7 +24,7 @@ class Flags(NamedTuple):
     enabled_extensions: tuple[str, ...] = tuple(EXTENSIONS)
 
 
-def changed(
+def change(
     flags: Flags,
     api_version: str | None,
     boolean_indexing: bool | None,
@@ -45,7 +45,7 @@ def changed(
     if enabled_extensions is None:
         kept = [name for name in flags.enabled_extensions if EXTENSIONS[name] <= version]
     else:
-        kept = list(checked_extensions(enabled_extensions, version))
+        kept = list(check_extensions(enabled_extensions, version))
     return Flags(
         version,
         flags.boolean_indexing if boolean_indexing is None else boolean_indexing,
@@ -54,7 +54,7 @@ def changed(
     )
 
 
-def checked_extensions(names: Collection[str], version: str) -> Collection[str]:
+def check_extensions(names: Collection[str], version: str) -> Collection[str]:
     if isinstance(names, str):
         raise TypeError(f"enabled_extensions is a list of names, not {names!r}")
     for name in names:
@@ -106,7 +106,7 @@ def set_array_api_strict_flags(
         warnings.warn(f"{DRAFT} is the draft of the standard, which may change", stacklevel=2)
     space = strict_module()
     space._set(
-        changed(
+        change(
             space._settings,
             api_version,
             boolean_indexing,
@@ -163,4 +163,4 @@ def strict_module() -> Any:
 def initial_flags() -> Flags:
     """The flags that the environment asks for."""
     arguments = dict.fromkeys(Flags._fields)
-    return changed(Flags(), **{**arguments, **of_environment(os.environ)})
+    return change(Flags(), **{**arguments, **of_environment(os.environ)})

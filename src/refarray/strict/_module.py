@@ -26,7 +26,7 @@ class StrictModule(modes.OwnNamespace):
         self._name("strict", {})
         self._class_module = by_name.PACKAGE  # which has the attribute Array
         own = modes.Modes(strict=True)
-        modes.fill_native(self, own, list(_devices.ALL_DEVICES), rebuilt)
+        modes.fill_native(self, own, list(_devices.ALL_DEVICES), unpickle_array)
         self._standard = ()
         self._made = {}
         self._set(_flags.initial_flags())
@@ -67,12 +67,12 @@ class StrictModule(modes.OwnNamespace):
             own = refarray.__array_namespace_info__
             name = "__array_namespace_info__"
             info = devices.info(own, self._places, flags, _devices.NamedDevices)
-            out.__array_namespace_info__ = versions.changed(name, info, flags.api_version)
+            out.__array_namespace_info__ = versions.change(name, info, flags.api_version)
         return out
 
     def _in_version(self, version: str) -> StrictModule:
         """Set the flag, as array-api-strict does for __array_namespace__(api_version=...)."""
-        self._set(_flags.changed(self._settings, version, None, None, None))
+        self._set(_flags.change(self._settings, version, None, None, None))
         return self
 
     def __repr__(self) -> str:
@@ -87,7 +87,7 @@ class StrictModule(modes.OwnNamespace):
         )
 
 
-def rebuilt(device: Any, *array: Any) -> Any:
+def unpickle_array(device: Any, *array: Any) -> Any:
     """Unpickle an array."""
     space: Any = importlib.import_module("refarray.strict")
     return space._rebuild[device](*array)

@@ -38,7 +38,7 @@ def ramp(shape: Sequence[int], dtype: str, device: str = "cpu") -> Array:
     return on_cpu if device == "cpu" else ra.to_device(on_cpu, device)
 
 
-def misaligned(dtype: str, device: str) -> Array:
+def make_misaligned(dtype: str, device: str) -> Array:
     """Six elements whose address is no multiple of their size."""
     data = ramp((6,), dtype).tobytes()
     padded = ra.asarray(list(b"\0" + data), dtype="uint8")
@@ -61,7 +61,7 @@ LAYOUTS: dict[str, Make] = {
     "offset": lambda dtype, device: ramp((7,), dtype, device)[1:],
     "broadcast": lambda dtype, device: ra.broadcast_to(ramp((6,), dtype, device), (4, 6)),
     "read-only": lambda dtype, device: ramp((4, 6), dtype, device).as_readonly(),
-    "misaligned": misaligned,
+    "misaligned": make_misaligned,
 }
 """Each layout's name, and the function that makes an array of a dtype on a device.
 

@@ -16,7 +16,7 @@ from refarray.conformance.native_method import NativeMethod
 ALL_KEYWORDS = frozenset({"stream", "max_version", "dl_device", "copy"})
 
 
-def asked_versioned(keywords: dict[str, Any]) -> bool:
+def is_versioned_asked(keywords: dict[str, Any]) -> bool:
     """Whether the consumer can take the versioned struct."""
     version = keywords.get("max_version")
     return version is not None and tuple(version) >= (1, 0)
@@ -37,19 +37,19 @@ def read_only(producer: HardProducer, keywords: dict[str, Any]) -> Any:
     return producer.array.as_readonly().__dlpack__(**keywords)
 
 
-def copying(producer: HardProducer, keywords: dict[str, Any]) -> Any:
+def copy(producer: HardProducer, keywords: dict[str, Any]) -> Any:
     """A copy in every answer, flagged IS_COPIED; BufferError if the consumer forbids it."""
     if keywords.get("copy") is False:
         raise BufferError("this producer has to copy, and copy=False forbids it")
     return producer.array.__dlpack__(**{**keywords, "copy": True})
 
 
-def refusing(producer: HardProducer, keywords: dict[str, Any]) -> Any:
+def refuse(producer: HardProducer, keywords: dict[str, Any]) -> Any:
     """A BufferError."""
     raise BufferError(f"{producer!r} refuses every request, here {keywords}")
 
 
-def failing(producer: HardProducer, keywords: dict[str, Any]) -> Any:
+def fail(producer: HardProducer, keywords: dict[str, Any]) -> Any:
     """An exception of the producer's own, which is no refusal."""
     raise RuntimeError(f"{producer!r} failed; it was asked with {keywords}")
 
@@ -60,10 +60,10 @@ def slow(producer: HardProducer, keywords: dict[str, Any]) -> Any:
     return forward(producer, keywords)
 
 
-def copied_tensor(array: Array, keywords: dict[str, Any], **fields: Any) -> Any:
+def copy_tensor(array: Array, keywords: dict[str, Any], **fields: Any) -> Any:
     """A tensor with a copy of the elements and other fields than refarray would choose."""
     array.__dlpack__(**keywords)  # raises where the request cannot be met
-    versioned = bool(fields.get("versioned", asked_versioned(keywords)))
+    versioned = bool(fields.get("versioned", is_versioned_asked(keywords)))
     dtype = array.dtype
     given: dict[str, Any] = {
         "data": array.tobytes() or b"\0",
@@ -86,22 +86,22 @@ def copied_tensor(array: Array, keywords: dict[str, Any], **fields: Any) -> Any:
 def byte_offset(producer: HardProducer, keywords: dict[str, Any]) -> Any:
     """A tensor whose elements begin 64 bytes after its data pointer."""
     data = b"\xff" * 64 + producer.array.tobytes()
-    return copied_tensor(producer.array, keywords, data=data, byte_offset=64)
+    return copy_tensor(producer.array, keywords, data=data, byte_offset=64)
 
 
 def null_strides(producer: HardProducer, keywords: dict[str, Any]) -> Any:
     """A contiguous tensor of DLPack 1.1 or the legacy struct, whose strides are NULL."""
-    return copied_tensor(producer.array, keywords, strides=None, version=(1, 1))
+    return copy_tensor(producer.array, keywords, strides=None, version=(1, 1))
 
 
 def newer_minor(producer: HardProducer, keywords: dict[str, Any]) -> Any:
     """A tensor of DLPack 1.200, which a consumer of 1.x has to accept."""
-    return copied_tensor(producer.array, keywords, version=(1, 200))
+    return copy_tensor(producer.array, keywords, version=(1, 200))
 
 
 def newer_major(producer: HardProducer, keywords: dict[str, Any]) -> Any:
     """A tensor of DLPack 2.0, which a consumer of 1.x must not read."""
-    return copied_tensor(producer.array, keywords, version=(2, 0), versioned=True)
+    return copy_tensor(producer.array, keywords, version=(2, 0), versioned=True)
 
 
 Answer = Callable[["HardProducer", dict[str, Any]], Any]
@@ -128,9 +128,9 @@ PRODUCERS: dict[str, Kind] = {
     "legacy": Kind(legacy, keywords=frozenset({"stream"}), flags=False),
     "legacy-answer": Kind(legacy, flags=False),
     "read-only": Kind(read_only),
-    "copying": Kind(copying, shares=False),
-    "refusing": Kind(refusing, importable=False, shares=False),
-    "failing": Kind(failing, importable=False, shares=False),
+    "copying": Kind(copy, shares=False),
+    "refusing": Kind(refuse, importable=False, shares=False),
+    "failing": Kind(fail, importable=False, shares=False),
     "slow": Kind(slow),
     "byte-offset": Kind(byte_offset, shares=False),
     "null-strides": Kind(null_strides, shares=False),

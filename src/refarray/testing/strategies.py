@@ -60,10 +60,10 @@ def elements(dtype: str) -> SearchStrategy[Any]:
     if kind.bits >= 16 and kind != "bfloat16":
         width: Any = kind.bits
         return st.floats(width=width)
-    return st.floats(width=16).map(lambda number: rounded(number, kind))
+    return st.floats(width=16).map(lambda number: round_number(number, kind))
 
 
-def rounded(number: float, kind: ra.DType) -> float:
+def round_number(number: float, kind: ra.DType) -> float:
     """The nearest number that a dtype represents."""
     value: float = ra.astype(ra.astype(ra.asarray(number), kind), "float64").item()
     return value
@@ -90,7 +90,7 @@ def layout(draw: DrawFn, shape: tuple[int, ...]) -> tuple[tuple[int, ...], list[
     return tuple(memory), slices, inverse
 
 
-def filled(draw: DrawFn, shape: tuple[int, ...], dtype: str) -> Array:
+def draw_filled(draw: DrawFn, shape: tuple[int, ...], dtype: str) -> Array:
     """A contiguous array of drawn elements."""
     count = prod(shape)
     drawn = draw(st.lists(elements(dtype), min_size=min(count, 1), max_size=min(count, DIFFERENT)))
@@ -121,7 +121,7 @@ def arrays(
     form = shapes() if shape is None else shape
     extents = tuple(form) if isinstance(form, Sequence) else draw(form)
     if is_packed(chosen):
-        out = filled(draw, extents, chosen)
+        out = draw_filled(draw, extents, chosen)
         out = out if device == "cpu" else ra.to_device(out, device)
     else:
         broadcast = {
@@ -131,7 +131,7 @@ def arrays(
         }
         stored = tuple(1 if axis in broadcast else n for axis, n in enumerate(extents))
         memory, slices, order = layout(draw, stored)
-        out = filled(draw, memory, chosen)
+        out = draw_filled(draw, memory, chosen)
         out = out if device == "cpu" else ra.to_device(out, device)
         out = ra.permute_dims(out[tuple(slices)], tuple(order)) if extents else out
         out = ra.broadcast_to(out, extents) if broadcast else out

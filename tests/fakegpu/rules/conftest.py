@@ -6,9 +6,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import pytest
-
 import fakegpu
+import pytest
 from fakegpu.driving import Cuda, DriverError, Hip
 
 Refused = Callable[..., int]

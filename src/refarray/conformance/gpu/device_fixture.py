@@ -19,7 +19,7 @@ from refarray.conformance.gpu.driver_calls import (
     Gate,
     Vendor,
 )
-from refarray.conformance.harness.producer import raised
+from refarray.conformance.harness.producer import describe_error
 from refarray.conformance.subjects.devices import COUNT, OnDevice, simulation
 from refarray.conformance.subjects.subject import Subject
 
@@ -84,7 +84,7 @@ class DeviceFixture:
         try:
             return eval(text, {**self.namespace, **names})
         except Exception as error:
-            raise NotApplicable(f"{text} raised {raised(error)}") from error
+            raise NotApplicable(f"{text} raised {describe_error(error)}") from error
 
     def several(self) -> None:
         """NotApplicable with a single device."""

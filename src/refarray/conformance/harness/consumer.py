@@ -20,7 +20,7 @@ from refarray.conformance.cases import (
 from refarray.conformance.dlpack import READ_ONLY
 from refarray.conformance.harness import memory
 from refarray.conformance.harness.corpus import FLOATS
-from refarray.conformance.harness.producer import raised
+from refarray.conformance.harness.producer import describe_error
 from refarray.conformance.native_method import NativeMethod
 from refarray.conformance.subjects.subject import Subject
 
@@ -36,8 +36,8 @@ class Import:
 
     def __str__(self) -> str:
         if self.error is not None:
-            return raised(self.error)
-        return f"imported as {described(self.array)}"
+            return describe_error(self.error)
+        return f"imported as {describe(self.array)}"
 
     @property
     def refused(self) -> bool:
@@ -49,13 +49,13 @@ class Import:
         """The imported array in a capsule, and its fields. NotApplicable if the import failed or
         the array cannot be exported again."""
         if self.error is not None:
-            raise NotApplicable(f"refused: {raised(self.error)}")
+            raise NotApplicable(f"refused: {describe_error(self.error)}")
         for keywords in ({"max_version": (1, 3)}, {}):
             try:
                 capsule = type(self.array).__dlpack__(self.array, **keywords)
                 return capsule, _adversary.fields(capsule)
             except Exception as error:
-                reason = raised(error)
+                reason = describe_error(error)
         raise NotApplicable(f"imported, but cannot be exported again: {reason}")
 
     def held(self) -> dict[str, Any]:
@@ -86,7 +86,7 @@ class Import:
         return bool(flags & READ_ONLY)
 
 
-def described(array: Any) -> str:
+def describe(array: Any) -> str:
     """The type, shape and dtype of an array."""
     parts = [type(array).__name__]
     for name in ("shape", "dtype"):
@@ -126,7 +126,7 @@ class Consumer:
     def refuses_plain(self) -> str:
         """How it refuses three contiguous float32 numbers; empty if it imports them."""
         found = self.take(Given({"data": FLOATS, "shape": (3,)}))
-        return "" if found.error is None else raised(found.error)
+        return "" if found.error is None else describe_error(found.error)
 
     @cached_property
     def shares_plain(self) -> bool:
@@ -173,7 +173,7 @@ class Consumer:
         try:
             return source, eval(source, self.namespace)
         except Exception as error:
-            raise NotApplicable(f"{source} raised {raised(error)}") from error
+            raise NotApplicable(f"{source} raised {describe_error(error)}") from error
 
     def take(self, given: Any, **keywords: Any) -> Import:
         """Imports `given`, a producer, through the subject's from_dlpack."""

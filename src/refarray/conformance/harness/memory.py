@@ -131,7 +131,7 @@ def of_bits(number: int, code: int, bits: int) -> Any:
     return number - (1 << bits) if code == INT and number >> (bits - 1) else number
 
 
-def decoded(data: bytes, dtype: Dtype) -> Any:
+def decode(data: bytes, dtype: Dtype) -> Any:
     """The value of an element of one lane that fills whole bytes."""
     return of_bits(int.from_bytes(data, sys.byteorder), dtype[0], dtype[1])
 

@@ -61,7 +61,7 @@ class Export:
 
     def __str__(self) -> str:
         if self.error is not None:
-            return raised(self.error)
+            return describe_error(self.error)
         if self.held is None:
             return f"a {type(self.capsule).__name__}"
         version = self.held["version"]
@@ -91,7 +91,7 @@ class Export:
         return int(self["data"] or 0) + int(self["byte_offset"] or 0)
 
 
-def raised(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """An exception as reports show it: one line, the message cut after 160 characters."""
     try:
         text = " ".join(str(error).split())
@@ -142,7 +142,7 @@ class Producer:
             error = self.ask(text, array, **VERSIONED).error
         except NotApplicable:
             return ""
-        return raised(error) if isinstance(error, TypeError) else ""
+        return describe_error(error) if isinstance(error, TypeError) else ""
 
     def text(self, kind: str = "plain") -> str:
         """The expression for an array of a kind. NotApplicable if the subject has no such
@@ -154,7 +154,7 @@ class Producer:
             try:
                 exec(self.subject.states[kind], self.namespace)
             except Exception as error:
-                reason = f"this version makes no such arrays ({kind}): {raised(error)}"
+                reason = f"this version makes no such arrays ({kind}): {describe_error(error)}"
                 raise NotApplicable(reason) from error
             self.prepared.add(kind)
         return found
@@ -190,7 +190,7 @@ class Producer:
         try:
             return eval(text, self.namespace)
         except Exception as error:
-            raise NotApplicable(f"{text} raised {raised(error)}") from error
+            raise NotApplicable(f"{text} raised {describe_error(error)}") from error
 
     def require_usual_plain(self) -> None:
         """NotApplicable if its plain array is not known to be 0.0 to 5.0 in float32."""

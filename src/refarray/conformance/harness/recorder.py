@@ -8,7 +8,7 @@ from typing import Any
 from refarray.conformance.cases import NotApplicable
 from refarray.conformance.harness.consumer import Consumer, Given, Import
 from refarray.conformance.harness.corpus import FLOATS
-from refarray.conformance.harness.producer import raised
+from refarray.conformance.harness.producer import describe_error
 from refarray.conformance.native_method import NativeMethod
 
 FIELDS: dict[str, Any] = {"shape": (3,), "data": FLOATS}
@@ -42,7 +42,7 @@ class Recorder(Given):
         return [keywords for name, keywords in self.calls if name == "__dlpack__"]
 
 
-def asked(recorder: Recorder) -> str:
+def describe_calls(recorder: Recorder) -> str:
     """The recorded calls as text, in order."""
     return (
         "; ".join(
@@ -59,9 +59,9 @@ def old(known: str) -> Recorder:
     return Recorder(knows=known)
 
 
-def imported(consumer: Consumer, recorder: Recorder, **keywords: Any) -> Import:
+def import_recorded(consumer: Consumer, recorder: Recorder, **keywords: Any) -> Import:
     """Imports from the recorder. NotApplicable if the consumer refuses."""
     found = consumer.take(recorder, **keywords)
     if found.error is not None:
-        raise NotApplicable(f"it refuses: {raised(found.error)}")
+        raise NotApplicable(f"it refuses: {describe_error(found.error)}")
     return found

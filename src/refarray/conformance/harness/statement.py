@@ -38,7 +38,7 @@ def by_index(array: Any, convert: Any) -> Any:
     return [by_index(array[index], convert) for index in range(array.shape[0])]
 
 
-def own_values(subject: Subject, namespace: Mapping[str, Any], array: Any, dtype: str) -> Any:
+def read_values(subject: Subject, namespace: Mapping[str, Any], array: Any, dtype: str) -> Any:
     """The values as the library reads them. NotApplicable if it cannot."""
     try:
         if subject.values:
@@ -52,7 +52,7 @@ def own_values(subject: Subject, namespace: Mapping[str, Any], array: Any, dtype
         raise NotApplicable(f"the library's own values cannot be read: {reason}") from error
 
 
-def own_strides(subject: Subject, namespace: Mapping[str, Any], array: Any) -> Any:
+def read_strides(subject: Subject, namespace: Mapping[str, Any], array: Any) -> Any:
     """The strides in elements as the library states them; None if the adapter cannot tell."""
     if not subject.strides:
         return None
@@ -66,8 +66,8 @@ def statement(
     subject: Subject, namespace: Mapping[str, Any], array: Any, dtype: str = "float32"
 ) -> Statement:
     """The library's statement on an array. NotApplicable if its values cannot be read."""
-    read = own_values(subject, namespace, array, dtype)
+    read = read_values(subject, namespace, array, dtype)
     shape = extents(read)
     with contextlib.suppress(Exception):  # no shape, or one of another form: that of the values
         shape = tuple(int(extent) for extent in array.shape)
-    return Statement(shape, read, own_strides(subject, namespace, array))
+    return Statement(shape, read, read_strides(subject, namespace, array))

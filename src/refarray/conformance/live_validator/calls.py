@@ -10,7 +10,7 @@ from typing import Any
 
 from refarray._describe import dtype_name, flags_text, version_text
 from refarray.conformance import _adversary
-from refarray.conformance.harness.producer import keywords_text, raised
+from refarray.conformance.harness.producer import describe_error, keywords_text
 
 
 def now() -> int:
@@ -70,7 +70,7 @@ class Call:
     def reply(self) -> str:
         """The result of the call, for the timeline."""
         if self.error is not None:
-            return f"raises {raised(self.error)}"
+            return f"raises {describe_error(self.error)}"
         if self.held is None:
             return f"returns {self.answer if self.by_table else repr(self.answer)}"
         return f"returns {capsule_text(self.held)}"
@@ -133,7 +133,7 @@ class Step:
     text: str
 
 
-def renamed(call: Call) -> str:
+def describe_rename(call: Call) -> str:
     """The timeline text for the name of a kept capsule."""
     assert call.held is not None
     before, after = call.held["name"], call.left_as
@@ -184,7 +184,11 @@ class Record:
             name = thread_name(taken.thread)
             given = keywords_text(taken.keywords)
             yield Step(taken.started, name, "you", f"call from_dlpack(x{given and f', {given}'})")
-            done = f"raises {raised(taken.error)}" if taken.error else f"returns {taken.result}"
+            done = (
+                f"raises {describe_error(taken.error)}"
+                if taken.error
+                else f"returns {taken.result}"
+            )
             yield Step(taken.ended, name, "consumer", done)
             if taken.dropped is not None and not taken.error:
                 yield Step(taken.dropped, name, "you", "drop the array")
@@ -194,6 +198,6 @@ class Record:
             yield Step(call.started, name, "consumer", f"calls {call.request}")
             yield Step(call.ended, name, "producer", call.reply)
             if call.cleared is not None and call.held is not None:
-                yield Step(call.looked, name, "consumer", renamed(call))
+                yield Step(call.looked, name, "consumer", describe_rename(call))
             which = f" of tensor {watched.index(call)}" if call in watched and watched[1:] else ""
             yield from deletions(call, which)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import itertools
 
 from refarray.conformance import judgements
-from refarray.conformance.harness.producer import raised
+from refarray.conformance.harness.producer import describe_error
 from refarray.conformance.live_validator.calls import Record
 from refarray.conformance.live_validator.rules import (
     Verdicts,
-    announced_device,
     calls_during,
-    exported,
     exports,
+    find_device,
     is_shared_alone,
+    list_exports,
     rule,
     tensor_calls,
 )
@@ -41,7 +41,7 @@ def _newest(spy: Record) -> Verdicts:
 
 @rule("CONS-08", "consumer", "for data on the CPU stream is omitted or None")
 def _no_stream(spy: Record) -> Verdicts:
-    device = announced_device(spy)
+    device = find_device(spy)
     if device is not None and device[0] in HOST:
         for call in exports(spy):
             given = call.keywords.get("stream", *(call.arguments[:1] or (None,)))
@@ -50,7 +50,7 @@ def _no_stream(spy: Record) -> Verdicts:
 
 @rule("STRM-01", "consumer", "for a device with streams, stream is passed")
 def _stream(spy: Record) -> Verdicts:
-    device = announced_device(spy)
+    device = find_device(spy)
     if device is not None and device[0] in STREAMED:
         for call in exports(spy):
             yield "stream" in call.keywords, call.request
@@ -67,7 +67,7 @@ def _retry(spy: Record) -> Verdicts:
     asked = exports(spy)
     for before, after in itertools.pairwise(asked):
         if before.error is not None and set(after.keywords) < set(before.keywords):
-            text = f"{raised(before.error)}, then {after.request}"
+            text = f"{describe_error(before.error)}, then {after.request}"
             yield isinstance(before.error, TypeError), text
 
 
@@ -119,8 +119,8 @@ def _through(spy: Record) -> Verdicts:
             error = imported.error
             while error is not None and error is not calls[-1].error:
                 error = error.__cause__ or error.__context__
-            other = raised(imported.error) if imported.error else "nothing"
-            text = f"{raised(calls[-1].error)}; the consumer raised {other}"
+            other = describe_error(imported.error) if imported.error else "nothing"
+            text = f"{describe_error(calls[-1].error)}; the consumer raised {other}"
             yield error is imported.error is not None, text
 
 
@@ -142,6 +142,8 @@ def _sticky(spy: Record) -> Verdicts:
     if "readonly" not in subject(spy.consumer).arrays:
         return  # FLAG-09: a library without read-only arrays may ignore the flag
     for imported in spy.imports:
-        sent = [held for _, held in exported(spy) if judgements.is_read_only(held["flags"] or 0)]
+        sent = [
+            held for _, held in list_exports(spy) if judgements.is_read_only(held["flags"] or 0)
+        ]
         if sent and imported.readonly is not None and imported.arrival in {"shared", "writable"}:
             yield imported.readonly, imported.result

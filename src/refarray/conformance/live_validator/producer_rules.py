@@ -8,9 +8,9 @@ from refarray.conformance import judgements
 from refarray.conformance.live_validator.calls import Record
 from refarray.conformance.live_validator.rules import (
     Verdicts,
-    announced_device,
-    exported,
     exports,
+    find_device,
+    list_exports,
     rule,
     tensor_calls,
 )
@@ -31,13 +31,13 @@ def _capsule(spy: Record) -> Verdicts:
 def _pair(spy: Record) -> Verdicts:
     for call in spy.calls:
         if call.method == "__dlpack_device__" and call.error is None:
-            yield announced_device(spy) is not None, f"{call.answer!r}"
+            yield find_device(spy) is not None, f"{call.answer!r}"
 
 
 @rule("DEV-03", "producer", "without dl_device the struct's device is that of __dlpack_device__()")
 def _same_device(spy: Record) -> Verdicts:
-    device = announced_device(spy)
-    for call, held in exported(spy):
+    device = find_device(spy)
+    for call, held in list_exports(spy):
         if device is not None and call.keywords.get("dl_device") is None:
             yield held["device"] == device, f"announced {device}, the struct has {held['device']}"
 
@@ -69,42 +69,42 @@ def _versioned(spy: Record) -> Verdicts:
 
 @rule("TENS-03", "producer", "data is NULL if there are no elements")
 def _empty(spy: Record) -> Verdicts:
-    for _, held in exported(spy):
+    for _, held in list_exports(spy):
         if held["shape"] is not None and math.prod(held["shape"]) == 0:
             yield not held["data"], f"shape {held['shape']}, data {held['data'] or 0:#x}"
 
 
 @rule("TENS-06", "producer", "since DLPack 1.2 strides are not NULL for ndim > 0")
 def _strides(spy: Record) -> Verdicts:
-    for _, held in exported(spy):
+    for _, held in list_exports(spy):
         if held["ndim"] > 0 and held["version"] is not None and held["version"] >= (1, 2):
             yield held["strides"] is not None, f"ndim {held['ndim']}, strides {held['strides']}"
 
 
 @rule("TENS-08", "producer", "shape is not NULL for ndim > 0")
 def _shape(spy: Record) -> Verdicts:
-    for _, held in exported(spy):
+    for _, held in list_exports(spy):
         if held["ndim"] > 0:
             yield held["shape"] is not None, f"ndim {held['ndim']}, shape {held['shape']}"
 
 
 @rule("FLAG-01", "producer", "only flags that DLPack 1 defines are set")
 def _flags(spy: Record) -> Verdicts:
-    for _, held in exported(spy):
+    for _, held in list_exports(spy):
         if held["flags"] is not None:
             yield judgements.sets_only_known_flags(held["flags"]), f"flags {held['flags']:#x}"
 
 
 @rule("FLAG-03", "producer", "IS_COPIED is set after copy=True")
 def _copied(spy: Record) -> Verdicts:
-    for call, held in exported(spy):
+    for call, held in list_exports(spy):
         if call.keywords.get("copy") is True and held["flags"] is not None:
             yield judgements.marks_copy(held["flags"]), f"{call.request} {call.reply}"
 
 
 @rule("PROD-12", "producer", "copy=False never returns a copy")
 def _not_copied(spy: Record) -> Verdicts:
-    for call, held in exported(spy):
+    for call, held in list_exports(spy):
         if call.keywords.get("copy") is False and held["flags"] is not None:
             yield not judgements.marks_copy(held["flags"]), f"{call.request} {call.reply}"
 

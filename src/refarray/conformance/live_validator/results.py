@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from refarray.conformance.cases import NotApplicable
-from refarray.conformance.harness.consumer import Import, described
+from refarray.conformance.harness.consumer import Import, describe
 from refarray.conformance.harness.producer import Export
 from refarray.conformance.judgements import is_read_only
 from refarray.conformance.live_validator.calls import Call
@@ -15,7 +15,7 @@ from refarray.conformance.matrix.exchange import Arrival, compare
 def compare_import(calls: list[Call], array: Any) -> tuple[str, str, bool | None]:
     """(description, an Arrival or "" if unknown, whether the array is read-only or None if
     unknown)."""
-    description = described(array)
+    description = describe(array)
     last = next((call for call in reversed(calls) if call.held and call.held.get("dtype")), None)
     if last is None or last.held is None:
         return description, "", None

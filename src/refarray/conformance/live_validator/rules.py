@@ -33,12 +33,12 @@ def tensor_calls(spy: Record) -> list[Call]:
     return [call for call in spy.calls if call.method in {"__dlpack__", "from_py"}]
 
 
-def exported(spy: Record) -> list[tuple[Call, Any]]:
+def list_exports(spy: Record) -> list[tuple[Call, Any]]:
     """The calls that returned a tensor of a supported version, with its fields."""
     return [(c, c.held) for c in tensor_calls(spy) if c.held is not None and c.held.get("dtype")]
 
 
-def announced_device(spy: Record) -> tuple[int, int] | None:
+def find_device(spy: Record) -> tuple[int, int] | None:
     """The last result of `__dlpack_device__`; None if it is no pair of ints."""
     for call in reversed(spy.calls):
         if call.method == "__dlpack_device__" and call.error is None:
@@ -62,4 +62,4 @@ def is_shared_alone(spy: Record, call: Call) -> bool:
 
 def calls_during(spy: Record, imported: ImportCall) -> list[Call]:
     """The calls during one import that returned a tensor."""
-    return [c for c, _ in exported(spy) if imported.started <= c.started <= imported.ended]
+    return [c for c, _ in list_exports(spy) if imported.started <= c.started <= imported.ended]

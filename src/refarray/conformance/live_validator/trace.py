@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from refarray._hang_detector import communicate, patient
-from refarray._terminal import hanging, width
+from refarray._terminal import width, wrap_hanging
 from refarray.conformance.findings import Finding
 from refarray.conformance.harness.consumer import Consumer
-from refarray.conformance.harness.producer import Producer, raised
+from refarray.conformance.harness.producer import Producer, describe_error
 from refarray.conformance.live_validator.calls import Step
 from refarray.conformance.live_validator.spy import spy
 from refarray.conformance.matrix.exchange import Arrival
@@ -60,7 +60,7 @@ class Trace:
             f"{name} {version}".rstrip()
             for name, version in zip((self.producer, self.consumer), self.versions, strict=True)
         ]
-        out = [*hanging("", f"{ends[0]} -> {ends[1]}: {self.array}", 4, width()), ""]
+        out = [*wrap_hanging("", f"{ends[0]} -> {ends[1]}: {self.array}", 4, width()), ""]
         names = {"producer": self.producer, "consumer": self.consumer}
         out += timeline_lines(self.steps, self.began, names)
         if self.died:
@@ -121,7 +121,7 @@ def main() -> None:
     try:
         exchange(json.loads(sys.argv[1]), send)
     except BaseException as error:  # includes the SystemExit of a library's import
-        send({"broken": raised(error)})
+        send({"broken": describe_error(error)})
     os._exit(0)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from refarray.conformance.cases import NotApplicable
 from refarray.conformance.dlpack import READ_ONLY
 from refarray.conformance.harness.consumer import Consumer
-from refarray.conformance.harness.producer import Export, Producer, raised
+from refarray.conformance.harness.producer import Export, Producer, describe_error
 from refarray.conformance.subjects.subject import UNUSUAL
 
 
@@ -63,7 +63,7 @@ class Pair:
             exported = self.producer.export(text, array)
         found = self.consumer.take(array)
         if found.error is not None:
-            arrival, observed = Arrival.REFUSED, raised(found.error)
+            arrival, observed = Arrival.REFUSED, describe_error(found.error)
         else:
             try:
                 arrival, observed = compare(exported, found.held(), read_only)

@@ -46,7 +46,7 @@ def every(rows: Rows) -> list[Cell]:
 # --- JSON
 
 
-def finding(cell: Cell, exchange: Exchange) -> Finding:
+def make_finding(cell: Cell, exchange: Exchange) -> Finding:
     """One exchange as a finding of TENS-19, or of FLAG-10 if read-only data was sent to a library
     that has read-only arrays."""
     sticky = exchange.case == "readonly" and "readonly" in subject(cell.consumer).arrays
@@ -79,7 +79,7 @@ def document(rows: Rows) -> dict[str, Any]:
             f"{cell.producer} -> {cell.consumer}",
             " -> ".join(cell.versions),
             cell.broken,
-            [finding(cell, each) for each in cell.exchanges],
+            [make_finding(cell, each) for each in cell.exchanges],
         )
         for cell in every(rows)
     ]
@@ -102,7 +102,7 @@ def versions(rows: Rows) -> dict[str, str]:
     }
 
 
-def markdown(rows: Rows) -> str:
+def write_markdown(rows: Rows) -> str:
     """The grid, and a line for each bad exchange."""
     names = versions(rows)
     head = [f"{name} {version}".rstrip() for name, version in names.items()]

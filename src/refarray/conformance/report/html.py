@@ -9,7 +9,7 @@ from importlib import resources
 
 from refarray.conformance.findings import WORST_FIRST, Finding, Outcome, Run
 from refarray.conformance.report.data import environment
-from refarray.conformance.report.markdown import judged, seen
+from refarray.conformance.report.markdown import describe_level, describe_observation
 from refarray.conformance.report.text import sums, word
 from refarray.conformance.report.totals import coverage, totals
 from refarray.conformance.requirements import Level, requirement
@@ -28,7 +28,7 @@ def case(found: Finding, folded: bool) -> Iterator[str]:
     yield f'<div class="case" data-outcome="{found.outcome}">'
     yield f"{badge(found)} <b>{escape(f'{found.role} {found.case}')}</b>"
     yield f'<p class="expected">{escape(found.expected)}</p>'
-    yield f'<p class="observed">{escape(seen(found))}</p>'
+    yield f'<p class="observed">{escape(describe_observation(found))}</p>'
     if found.expected_failure:
         why = escape(found.expected_failure)
         yield f'<p class="expected">expected to {found.outcome}: {why}</p>'
@@ -74,7 +74,7 @@ def fold(run: Run, group: list[Finding]) -> Iterator[str]:
     yield f'<details id="{anchor}" data-outcome="{what}" data-search="{search}">'
     yield (
         f'<summary>{badge(cases[0])} <a class="id" href="#{anchor}">{asked.id}</a> '
-        f'<span class="level">{escape(judged(cases[0]))}</span> {escape(asked.title)} '
+        f'<span class="level">{escape(describe_level(cases[0]))}</span> {escape(asked.title)} '
         f'<span class="count">{count}</span>{first}</summary>'
     )
     yield f'<p class="why">{escape(asked.rationale)}.</p>'

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from refarray.conformance.findings import DEVIATIONS, Finding, Outcome, Run
 from refarray.conformance.report.data import environment
-from refarray.conformance.report.markdown import judged, seen
+from refarray.conformance.report.markdown import describe_level, describe_observation
 from refarray.conformance.requirements import requirement
 
 
@@ -32,7 +32,7 @@ def case(found: Finding, repro: bool) -> Iterator[str]:
     yield ""
     yield "Seen:"
     yield ""
-    yield from code(seen(found), "text")
+    yield from code(describe_observation(found), "text")
     if repro and found.repro:
         yield ""
         yield "Traceback:" if found.outcome is Outcome.ERROR else "Repro:"
@@ -54,7 +54,7 @@ def text(run: Run, name: str) -> str:
     out = [
         f"# {title}: {asked.title}",
         "",
-        f"{asked.id}, {judged(found[0])}: {asked.title}.",
+        f"{asked.id}, {describe_level(found[0])}: {asked.title}.",
         "",
         *(f"> {quote.text}\n>\n> [{quote.document}]({quote.link})\n" for quote in asked.quotes),
         f"Why: {asked.rationale}.",

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from xml.etree import ElementTree
 
 from refarray.conformance.findings import Finding, Outcome, Run
-from refarray.conformance.report.markdown import judged, seen
+from refarray.conformance.report.markdown import describe_level, describe_observation
 from refarray.conformance.requirements import requirement
 
 ERRORS = {Outcome.CRASH, Outcome.HANG, Outcome.ERROR}
@@ -34,8 +34,9 @@ def case(suite: ElementTree.Element, found: Finding) -> None:
         time=f"{found.seconds:.3f}",
     )
     details = (
-        f"{requirement(found.id).title}\nexpected: {found.expected}\nobserved: {seen(found)}\n"
-        f"level: {judged(found)}\n{texts(found)}\n\n{found.repro}"
+        f"{requirement(found.id).title}\nexpected: {found.expected}\n"
+        f"observed: {describe_observation(found)}\n"
+        f"level: {describe_level(found)}\n{texts(found)}\n\n{found.repro}"
     )
     if found.expected_failure:
         why = f"expected to {found.outcome}: {found.expected_failure}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from refarray.conformance.findings import Finding, Run
-from refarray.conformance.report.text import grouped, sums, word
+from refarray.conformance.report.text import group_findings, sums, word
 from refarray.conformance.report.totals import coverage, totals
 from refarray.conformance.requirements import requirement
 
@@ -22,14 +22,14 @@ def outcome(found: Finding) -> str:
     )
 
 
-def judged(found: Finding) -> str:
+def describe_level(found: Finding) -> str:
     """ "MUST", "HAZARD, derived, crash": the level and what else is to be said of it."""
     inherited = f"inherited from {found.inherited}" if found.inherited else ""
     parts = [found.level, "derived" if found.derived else "", found.harm, inherited]
     return ", ".join(filter(None, parts))
 
 
-def seen(found: Finding) -> str:
+def describe_observation(found: Finding) -> str:
     """The observation, what provoked it, and the case with the same cause."""
     parts = [found.observed]
     parts += [f"provoked by: {found.provoked}"] if found.provoked else []
@@ -45,7 +45,7 @@ def section(run: Run) -> Iterator[str]:
         yield f"Could not be tried: `{run.broken}`"
         return
     yield f"{totals(run.findings)}; {coverage(run.findings)}. Cases: {sums(run.findings)}."
-    groups = list(grouped(run.findings))
+    groups = list(group_findings(run.findings))
     if not groups:
         return
     yield ""
@@ -55,13 +55,13 @@ def section(run: Run) -> Iterator[str]:
         asked = requirement(group[0].id)
         for number, found in enumerate(group):
             name = (
-                f"[{found.id}]({asked.source}) {judged(found)}: {asked.title}"
+                f"[{found.id}]({asked.source}) {describe_level(found)}: {asked.title}"
                 if number == 0
                 else ""
             )
             yield (
                 f"| {outcome(found)} | {cell(name)} | {found.role} {found.case} | "
-                f"{cell(found.expected)} | {cell(seen(found))} |"
+                f"{cell(found.expected)} | {cell(describe_observation(found))} |"
             )
 
 

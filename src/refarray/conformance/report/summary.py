@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from refarray.conformance.findings import Finding, Outcome, Run
-from refarray.conformance.report.markdown import cell, judged
+from refarray.conformance.report.markdown import cell, describe_level
 from refarray.conformance.report.totals import coverage, totals
 from refarray.conformance.requirements import families, requirement
 
@@ -39,7 +39,8 @@ def rows(findings: Sequence[Finding]) -> Iterator[str]:
         first = group[0]
         cases = f", {len(group)} cases" if len(group) > 1 else ""
         title = requirement(name).title
-        yield f"- **{name}** ({judged(first)}{cases}): {title}. Saw: {cell(first.observed)[:160]}"
+        level, saw = describe_level(first), cell(first.observed)[:160]
+        yield f"- **{name}** ({level}{cases}): {title}. Saw: {saw}"
 
 
 def lists(findings: Sequence[Finding]) -> dict[str, list[Finding]]:

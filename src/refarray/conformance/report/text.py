@@ -6,7 +6,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from refarray._terminal import hanging, width
+from refarray._terminal import width, wrap_hanging
 from refarray.conformance.findings import DEVIATIONS, Finding, Outcome, Run
 from refarray.conformance.report.totals import coverage, totals
 from refarray.conformance.requirements import requirement
@@ -22,7 +22,7 @@ COLOURS = {
 }
 
 
-def coloured(text: str, code: str, colour: bool) -> str:
+def colour_text(text: str, code: str, colour: bool) -> str:
     """The text with an ANSI colour, or plain."""
     return f"\x1b[{code}m{text}\x1b[0m" if colour else text
 
@@ -49,33 +49,33 @@ def lines(group: Sequence[Finding], width: int, colour: bool) -> Iterator[str]:
     code = "33" if first.expected_failure else COLOURS[first.outcome]
     level = ", ".join(filter(None, [first.level, asked.basis, first.harm]))
     head = f"{mark} {first.id} {level}  "
-    title = hanging(head, asked.title, 6, width)
-    plain = f"{coloured(mark, code, colour)} {coloured(first.id, '1', colour)} {level}  "
+    title = wrap_hanging(head, asked.title, 6, width)
+    plain = f"{colour_text(mark, code, colour)} {colour_text(first.id, '1', colour)} {level}  "
     yield plain + title[0][len(head) :]
     yield from title[1:]
     for quote in asked.quotes:
-        yield from hanging("      ", f'"{quote.text}" ({quote.document})', 7, width)
-        yield f"      {coloured(quote.link, '2', colour)}"
+        yield from wrap_hanging("      ", f'"{quote.text}" ({quote.document})', 7, width)
+        yield f"      {colour_text(quote.link, '2', colour)}"
     if first.inherited:
         yield f"      inherited from {first.inherited}"
     if first.expected_failure:
-        yield from hanging(
+        yield from wrap_hanging(
             "      ", f"expected to {first.outcome}: {first.expected_failure}", 6, width
         )
     for found in group:
-        yield from wrapped(f"{found.role} {found.case}", found.expected, width)
-        yield from wrapped("", f"→ {found.observed}", width)
+        yield from wrap_words(f"{found.role} {found.case}", found.expected, width)
+        yield from wrap_words("", f"→ {found.observed}", width)
         if found.provoked:
-            yield from wrapped("", f"provoked by: {found.provoked}", width)
+            yield from wrap_words("", f"provoked by: {found.provoked}", width)
         if found.same_as:
-            yield from wrapped("", f"same cause as {found.same_as}", width)
+            yield from wrap_words("", f"same cause as {found.same_as}", width)
     for number, row in enumerate(first.repro.splitlines()):
         name = "traceback" if first.outcome is Outcome.ERROR else "repro"
         yield f"      {name if number == 0 else '':<28}  {row}"
     yield ""
 
 
-def wrapped(name: str, words: str, width: int) -> Iterator[str]:
+def wrap_words(name: str, words: str, width: int) -> Iterator[str]:
     """A text in the second column, with its name in the first; a long name has its own line."""
     rows = textwrap.wrap(words, max(40, width - 36), break_long_words=False) or [""]
     if len(name) > 28:
@@ -86,7 +86,7 @@ def wrapped(name: str, words: str, width: int) -> Iterator[str]:
         name = ""
 
 
-def grouped(findings: Iterable[Finding]) -> Iterator[list[Finding]]:
+def group_findings(findings: Iterable[Finding]) -> Iterator[list[Finding]]:
     """The findings of the outcomes in DEVIATIONS, grouped by requirement, the worst first; expected
     failures come last, grouped by their reason, too."""
     findings = list(findings)
@@ -104,21 +104,21 @@ def text(runs: Iterable[Run], *, colour: bool = False, every: bool = False) -> s
     columns = width()
     out: list[str] = []
     for run in runs:
-        out.append(coloured(run.title, "1", colour))
+        out.append(colour_text(run.title, "1", colour))
         if run.broken:
-            out += [*hanging("  ", f"could not be tried: {run.broken}", 2, columns), ""]
+            out += [*wrap_hanging("  ", f"could not be tried: {run.broken}", 2, columns), ""]
             continue
         out.append("")
-        for group in grouped(run.findings):
+        for group in group_findings(run.findings):
             out += lines(group, columns, colour)
         if every:
             for found in run.findings:
                 if found.outcome in {Outcome.PASS, Outcome.NOT_APPLICABLE}:
                     first = f"{found.outcome:<14} {found.id:<8} "
-                    out += hanging(first, f"{found.case}: {found.observed}", 24, columns)
+                    out += wrap_hanging(first, f"{found.case}: {found.observed}", 24, columns)
             out.append("")
-        out += hanging("", f"{run.title}: {totals(run.findings)}", 2, columns)
-        out += hanging("", f"{coverage(run.findings)}", 2, columns)
+        out += wrap_hanging("", f"{run.title}: {totals(run.findings)}", 2, columns)
+        out += wrap_hanging("", f"{coverage(run.findings)}", 2, columns)
         cases = f"{len(run.findings)} cases in {run.seconds:.1f} s: {sums(run.findings)}"
-        out += [*hanging("", cases, 2, columns), ""]
+        out += [*wrap_hanging("", cases, 2, columns), ""]
     return "\n".join(out).rstrip() + "\n"

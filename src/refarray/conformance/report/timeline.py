@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from refarray._terminal import hanging, width
+from refarray._terminal import width, wrap_hanging
 from refarray.conformance.findings import Finding, Outcome
 from refarray.conformance.live_validator.calls import Step
 
@@ -19,7 +19,7 @@ def timeline_lines(steps: Sequence[Step], began: int, names: Mapping[str, str]) 
     out = []
     for row in rows:
         first = f"{row[0]:>{a}}  {row[1]:<{b}}  {row[2]:<{c}}  "
-        out += hanging(first, row[3], len(first) + 2, width())
+        out += wrap_hanging(first, row[3], len(first) + 2, width())
     return out
 
 
@@ -30,8 +30,8 @@ def lines(findings: Sequence[Finding]) -> list[str]:
     out = []
     for f in ranked:
         first = f"{f.outcome:<4}  {f.id:<8} {f.level:<8} {f.subject}: "
-        out += hanging(first, f.expected, 15, width())
+        out += wrap_hanging(first, f.expected, 15, width())
         if f.outcome is not Outcome.PASS:
-            out += hanging(f"{'':15}saw: ", f.observed, 20, width())
+            out += wrap_hanging(f"{'':15}saw: ", f.observed, 20, width())
     broken = sum(f.outcome.failed for f in findings)
     return [*out, f"{len(findings)} requirements judged, {broken} broken"]

@@ -108,7 +108,7 @@ class Kit:
     """The type whose exchange table is called."""
 
 
-def taken_apart(text: str, imports: str) -> Kit:
+def take_apart(text: str, imports: str) -> Kit:
     """The kit's repro without imports. CannotStandAlone if it needs refarray."""
     body = text.removeprefix(imports)
     if body == text:  # they follow other imports
@@ -159,7 +159,7 @@ class Script:
         if "partners." in alone or ("refarray" in alone and self.library.name != "refarray"):
             raise CannotStandAlone(alone)
         text = str(self.message["repro"])
-        kit = taken_apart(at_exit(text, self.library.imports), self.library.imports)
+        kit = take_apart(at_exit(text, self.library.imports), self.library.imports)
         how = self.how()
         call, table = self.by_table(kit)
         rest = [*self.forked(), *self.tail(call, how)]

@@ -18,8 +18,8 @@ from refarray.conformance.runner.causes import SHOWN, with_causes, with_origin
 from refarray.conformance.runner.fork_server import ForkServer
 from refarray.conformance.runner.worker import END
 from refarray.conformance.runner.worker_process import Broken, Died, Worker, how_it_ended
-from refarray.conformance.subjects.devices import chosen, prepare
-from refarray.conformance.subjects.lookup import known_names
+from refarray.conformance.subjects.devices import check_choice, prepare
+from refarray.conformance.subjects.lookup import list_names
 
 PATIENCE = 3
 """Consecutive hangs after which the rest of a subject's cases is not tried."""
@@ -29,7 +29,7 @@ Progress = Callable[[str, int, int], None]
 """Called with the subject, the number of finished cases and of all cases."""
 
 
-def selected(
+def select(
     *,
     full: bool = False,
     ids: Sequence[str] = (),
@@ -96,7 +96,7 @@ def level(check: Check, message: dict[str, Any]) -> Level:
     return Level(told) if told else requirement(check.id).level
 
 
-def finding(
+def make_finding(
     run: Run, check: Check, message: dict[str, Any], outcome: Outcome, library: Library | None
 ) -> Finding:
     """The finding of one case. Unless it passed, its repro needs no refarray."""
@@ -152,7 +152,7 @@ class Trial:
         self.hangs = self.hangs + 1 if message.get("died") == "hang" else 0
         if "died" in message:
             self.dead.add(check.name)
-        found = finding(self.run, check, message, outcome(check, message), self.library)
+        found = make_finding(self.run, check, message, outcome(check, message), self.library)
         self.run.findings.append(found)
         return found
 
@@ -172,7 +172,7 @@ class Trial:
             message = worker.ask(check)
         except Died as end:
             del self.workers[mode]
-            message = died(end, worker)
+            message = describe_death(end, worker)
         if message.get("at_exit"):
             return self.alone(check)
         broken = outcome(check, {**message}).failed
@@ -225,7 +225,7 @@ class Trial:
         try:
             out = worker.ask(check)
         except Died as end:
-            return died(end, worker)
+            return describe_death(end, worker)
         if not check.exits and not out.get("at_exit"):
             worker.close()
             return out
@@ -255,7 +255,7 @@ class Trial:
             self.fork_server = None
 
 
-def died(end: Died, worker: Worker) -> dict[str, Any]:
+def describe_death(end: Died, worker: Worker) -> dict[str, Any]:
     """The message of a check that ended its process."""
     return {"died": "hang" if end.hung else str(end), "repro": worker.about}
 
@@ -279,7 +279,7 @@ def run_subject(
 ) -> Run:
     """Runs checks on one subject: many in two processes in parallel, those that need a device
     in another one. `devices` is the value of --devices. Never raises because of the subject."""
-    where = chosen(devices)
+    where = check_choice(devices)
     parts = halves(checks) if len(checks) >= SIDE_BY_SIDE else [checks]
     trials = [Trial(subject, where) for _ in parts]
     started = time.monotonic()
@@ -312,7 +312,7 @@ def run_subject(
     return out.called(out.name or subject)
 
 
-def named_apart(runs: Sequence[Run]) -> list[Run]:
+def name_apart(runs: Sequence[Run]) -> list[Run]:
     """The runs; those whose adapters have the same name are called as the user did."""
     count = Counter(run.subject for run in runs)
     return [run.called(run.asked) if run.asked and count[run.subject] > 1 else run for run in runs]
@@ -321,4 +321,4 @@ def named_apart(runs: Sequence[Run]) -> list[Run]:
 def similar(name: str, why: str) -> str:
     """A suggestion for the name of a subject that does not exist."""
     module = name.partition(":")[0].partition(".")[0]
-    return suggestion([name], known_names()) if f"No module named '{module}'" in why else ""
+    return suggestion([name], list_names()) if f"No module named '{module}'" in why else ""

@@ -156,7 +156,7 @@ def read(path: Path) -> list[Expectation]:
     return parse(path.read_text(encoding="utf-8"), path.name)
 
 
-def written(runs: Iterable[Run], kept: Sequence[Expectation] = ()) -> str:
+def write(runs: Iterable[Run], kept: Sequence[Expectation] = ()) -> str:
     """The text of a file that expects the deviations of these runs, one entry for each case. An
     entry takes its reason and its issue from the one among `kept` that covers it."""
     out = []
@@ -173,7 +173,7 @@ def written(runs: Iterable[Run], kept: Sequence[Expectation] = ()) -> str:
             "reason": old.reason if old else " ".join(found.observed.split()) or found.outcome,
             "issue": old.issue if old else "",
         }
-        rows = [f"{name} = {_quoted(str(value))}" for name, value in fields.items() if value]
+        rows = [f"{name} = {_quote(str(value))}" for name, value in fields.items() if value]
         out.append("\n".join(["[[expect]]", *rows]))
     return "\n\n".join([HEAD, *out]) + "\n"
 
@@ -188,7 +188,7 @@ def release(version: str) -> str:
     return ".".join(map(str, numbers(version)))
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """A basic string of TOML."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     plain = "".join(c if c >= " " and c != "\x7f" else f"\\u{ord(c):04x}" for c in escaped)
@@ -223,7 +223,7 @@ def compare(runs: Iterable[Run], expected: Sequence[Expectation]) -> Verdict:
     stale = [
         entry
         for entry in expected
-        if entry not in confirmed and any(_judged(entry, run) for run in runs)
+        if entry not in confirmed and any(_is_judged(entry, run) for run in runs)
     ]
     untried = [
         (entry, _why_untried(entry, every))
@@ -252,7 +252,7 @@ def _similar_subject(entry: Expectation, runs: Sequence[Run]) -> str:
     return suggestion([entry.subject], [run.subject for run in runs])
 
 
-def _judged(entry: Expectation, run: Run) -> bool:
+def _is_judged(entry: Expectation, run: Run) -> bool:
     """Whether the run tried the entry's requirement on its subject and version, and the kit did not
     fail in one of its cases."""
     unknown = (found for found in run.findings if found.outcome is Outcome.ERROR)
@@ -264,12 +264,12 @@ def _judged(entry: Expectation, run: Run) -> bool:
     )
 
 
-def forgiven(run: Run, expected: Sequence[Expectation]) -> Run:
+def forgive(run: Run, expected: Sequence[Expectation]) -> Run:
     """The run with the reason of each expected failure; the outcomes are unchanged."""
-    return replace(run, findings=[_forgiven(found, run, expected) for found in run.findings])
+    return replace(run, findings=[_forgive(found, run, expected) for found in run.findings])
 
 
-def _forgiven(found: Finding, run: Run, expected: Sequence[Expectation]) -> Finding:
+def _forgive(found: Finding, run: Run, expected: Sequence[Expectation]) -> Finding:
     if not found.outcome.failed:
         return found
     why = (e.why for e in expected if e.outcome is found.outcome and e.covers(found, run))

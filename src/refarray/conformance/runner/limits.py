@@ -14,7 +14,9 @@ from refarray.conformance.harness.producer import Producer
 from refarray.conformance.requirements import Role
 
 
-def limited(check: Check, message: dict[str, Any], producer: Producer, consumer: Consumer) -> str:
+def find_limit(
+    check: Check, message: dict[str, Any], producer: Producer, consumer: Consumer
+) -> str:
     """Why a broken requirement is a limit of the class; empty if it is a finding."""
     if message.get("held") is not False or message.get("harm") or producer.subject.array_api:
         return ""
@@ -33,5 +35,5 @@ def with_limits(
     check: Check, message: dict[str, Any], producer: Producer, consumer: Consumer
 ) -> dict[str, Any]:
     """The message of a check, or of one of its parts, with `held` None if it is a limit."""
-    why = limited(check, message, producer, consumer)
+    why = find_limit(check, message, producer, consumer)
     return {**message, "held": None, "observed": why} if why else message

@@ -9,7 +9,7 @@ from refarray.conformance.harness.consumer import Consumer
 from refarray.conformance.harness.producer import Producer
 
 
-def lacking(producer: Producer, consumer: Consumer) -> str:
+def find_lacking(producer: Producer, consumer: Consumer) -> str:
     """Why no check applies to a subject; empty if some do."""
     reasons = []
     try:

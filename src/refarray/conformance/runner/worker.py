@@ -28,19 +28,19 @@ from refarray.conformance.cases import (
     CheckResult,
     NotApplicable,
     announce,
+    is_raised_by_subject,
     kit_failures,
-    raised_by_subject,
 )
 from refarray.conformance.harness.consumer import Consumer
-from refarray.conformance.harness.producer import Producer, raised
+from refarray.conformance.harness.producer import Producer, describe_error
 from refarray.conformance.matrix.exchange import Pair
 from refarray.conformance.requirements import Level
 from refarray.conformance.runner.fork_server import tend
 from refarray.conformance.runner.forked_case import Leave, in_child
 from refarray.conformance.runner.limits import with_limits
-from refarray.conformance.runner.subject_facts import lacking, values_of, without_devices
-from refarray.conformance.subjects.capsule_libraries import excused
-from refarray.conformance.subjects.devices import resolved, start
+from refarray.conformance.runner.subject_facts import find_lacking, values_of, without_devices
+from refarray.conformance.subjects.capsule_libraries import find_excuse
+from refarray.conformance.subjects.devices import resolve, start
 from refarray.conformance.subjects.lookup import subject
 
 CASE_SECONDS = 24.0
@@ -67,7 +67,7 @@ def message_of(result: CheckResult, invert: bool) -> dict[str, Any]:
     }
 
 
-def undecided(message: dict[str, Any]) -> list[dict[str, Any]]:
+def list_undecided(message: dict[str, Any]) -> list[dict[str, Any]]:
     """The message and its parts that are decided when the interpreter has exited."""
     parts = message.get("parts") or {}
     return [each for each in (message, *parts.values()) if each.get("at_exit")]
@@ -76,7 +76,7 @@ def undecided(message: dict[str, Any]) -> list[dict[str, Any]]:
 def decide_at_exit(message: dict[str, Any], descriptor: int) -> bool:
     """Arranges for the final message to be written when this process exits. Returns whether there
     is anything to wait for."""
-    late = undecided(message)
+    late = list_undecided(message)
     if not late:
         return False
     wanted = late[0]["at_exit"]
@@ -124,8 +124,8 @@ def judge(check: Check, probe: Any, invert: bool = False) -> dict[str, Any]:
     except NotApplicable as reason:
         out |= {"held": None, "observed": str(reason)}
     except Exception as error:
-        if raised_by_subject(error):
-            out |= {"held": False, "observed": raised(error)}
+        if is_raised_by_subject(error):
+            out |= {"held": False, "observed": describe_error(error)}
         else:
             out |= kit_error(traceback.format_exc())
     if kit_failures:
@@ -155,7 +155,7 @@ class Bench:
 
     def answer(self, check: Check) -> dict[str, Any]:
         """The message of one check."""
-        if reason := excused(self.probes["producer"].subject, check):
+        if reason := find_excuse(self.probes["producer"].subject, check):
             self.trials[check.name] = {**NOTHING, "observed": reason}
             return self.trials[check.name]
         if not check.part_of:
@@ -179,13 +179,13 @@ class Bench:
         """The message of a check, whatever the limits of the class."""
         probe = self.probes.get(check.role, self.probes["producer"])
         if not check.risky or not self.forks:
-            with announced(self.say):
+            with send_announcements(self.say):
                 message = judge(check, probe)
-            if not self.forks or not undecided(message):
+            if not self.forks or not list_undecided(message):
                 return message
 
         def work(say: Say, descriptor: int) -> bool:
-            with announced(say):
+            with send_announcements(say):
                 message = judge(check, probe)
                 say(message)
             return decide_at_exit(message, descriptor)
@@ -193,8 +193,8 @@ class Bench:
         started = time.perf_counter()
         messages, died = in_child(work, CASE_SECONDS, check.exits)
         about = [message["about"] for message in messages if "about" in message]
-        if died and messages and undecided(messages[-1]):
-            for each in undecided(messages[-1]):
+        if died and messages and list_undecided(messages[-1]):
+            for each in list_undecided(messages[-1]):
                 each |= {"observed": f"{each['observed']}; {died} at exit", "at_exit": None}
             return messages[-1]
         if died:
@@ -204,7 +204,7 @@ class Bench:
 
 
 @contextlib.contextmanager
-def announced(say: Say) -> Iterator[None]:
+def send_announcements(say: Say) -> Iterator[None]:
     """Sends each announced repro: the only trace of a case that crashes."""
     last = [""]
 
@@ -245,7 +245,7 @@ def serve(
     say, is_fork_server = sayer(answers), False
     try:
         found = subject(name)
-        where = resolved(devices, found.devices)
+        where = resolve(devices, found.devices)
         if mode == "devices":
             start(where)
         producer = Producer(found)
@@ -254,7 +254,7 @@ def serve(
             is_fork_server = True
             if (forked := tend(socket.socket(fileno=fork_server), answers)) is not None:
                 mode, say, is_fork_server = forked[0], sayer(forked[1]), False
-        why = lacking(producer, consumer)
+        why = find_lacking(producer, consumer)
     except BaseException as error:  # SystemExit too: a subject may leave at import
         why = f"{type(error).__name__}: {error}"
     if why:

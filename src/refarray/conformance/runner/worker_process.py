@@ -39,7 +39,7 @@ class Broken(Exception):
     """Why a subject cannot be tried."""
 
 
-def begun(
+def start(
     subject: str, mode: str, devices: str, answers: int
 ) -> tuple[subprocess.Popen[bytes], socket.socket | None]:
     """A new worker process, and the engine's end of its fork server's socket, if any."""
@@ -78,7 +78,7 @@ class Worker:
         self.process: subprocess.Popen[bytes] | Forked
         try:
             if fork_server is None:
-                self.process, other = begun(subject, mode, devices, write)
+                self.process, other = start(subject, mode, devices, write)
             else:
                 self.process, other = fork_server.fork(mode, write), None
         except OSError:

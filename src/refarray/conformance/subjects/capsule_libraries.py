@@ -53,7 +53,7 @@ class CapsuleProducer:
         return capsule
 
 
-def excused(subject: Subject, check: Check) -> str:
+def find_excuse(subject: Subject, check: Check) -> str:
     """The reason why a check does not apply to a library that exchanges bare capsules; empty if it
     applies."""
     family = check.id.partition("-")[0]

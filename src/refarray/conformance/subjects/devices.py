@@ -105,30 +105,30 @@ def simulation() -> ModuleType | None:
     return _simulation[0] if _simulation else None
 
 
-def _installed() -> bool:
+def _is_installed() -> bool:
     """Whether fakegpu can be imported. A folder of this name on the path is not it."""
     found = find_spec("fakegpu")
     return found is not None and found.origin is not None
 
 
-def chosen(where: str) -> str:
+def check_choice(where: str) -> str:
     """Returns `where`. ValueError if it is no valid choice or its drivers are missing."""
     kind, _, folder = where.partition(":")
     if kind not in {"auto", "none", "real", "simulated"} or (folder and kind != "simulated"):
         raise ValueError(f"{where!r} is no choice of devices: expected {CHOICES}")
     if folder and not (Path(folder) / "fakegpu" / "__init__.py").is_file():
         raise ValueError(f"{folder} contains no package fakegpu")
-    if kind == "simulated" and not folder and not _installed():
+    if kind == "simulated" and not folder and not _is_installed():
         raise ValueError("the simulated drivers are not installed: pip install refarray-fakegpu")
     return where
 
 
-def resolved(where: str, devices: Mapping[str, OnDevice]) -> str:
+def resolve(where: str, devices: Mapping[str, OnDevice]) -> str:
     """Resolves "auto": the simulated drivers, which detect races, if they are installed and the
     library supports them; else the machine's drivers."""
     if where != "auto":
         return where
-    simulated = any(on.simulated for on in devices.values()) and _installed()
+    simulated = any(on.simulated for on in devices.values()) and _is_installed()
     return "simulated" if simulated else "real"
 
 
@@ -136,7 +136,7 @@ def prepare(where: str) -> None:
     """Makes fakegpu compile its drivers, if it runs from a source tree: compiling them during the
     import of a subject would exceed the import timeout."""
     kind, _, folder = where.partition(":")
-    if kind == "simulated" or (kind == "auto" and _installed()):
+    if kind == "simulated" or (kind == "auto" and _is_installed()):
         path = os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH", "")]))
         script = "import fakegpu; fakegpu.Drivers.here()"
         command = [sys.executable, "-c", script]

@@ -33,23 +33,23 @@ def subject(name: str) -> Subject:
         return ADAPTERS[name]
     module, _, attribute = name.partition(":")
     if attribute:
-        return _checked(getattr(import_module(module), attribute), name)
+        return _check(getattr(import_module(module), attribute), name)
     for entry in metadata.entry_points(group=GROUP, name=name):
-        return _checked(entry.load(), entry.value)
+        return _check(entry.load(), entry.value)
     return generic(name)
 
 
-def registered() -> dict[str, str]:
+def find_registered() -> dict[str, str]:
     """The adapters that installed packages register: the attribute by name."""
     return {entry.name: entry.value for entry in metadata.entry_points(group=GROUP)}
 
 
-def known_names() -> list[str]:
+def list_names() -> list[str]:
     """The names of the adapters: the kit's, then the registered ones."""
-    return [*ADAPTERS, *registered()]
+    return [*ADAPTERS, *find_registered()]
 
 
-def _checked(found: object, where: str) -> Subject:
+def _check(found: object, where: str) -> Subject:
     if not isinstance(found, Subject):
         raise TypeError(f"{where} is a {type(found).__name__}, not a Subject")
     return found

@@ -59,7 +59,7 @@ LAYOUTS: dict[str, tuple[tuple[int, ...], tuple[int, ...], int]] = {
 """The layouts in which tensors are sent, within COUNT elements."""
 
 
-def encoded(dtype: str) -> bytes:
+def encode(dtype: str) -> bytes:
     """COUNT elements of a dtype: distinct where it has enough values, with sign bits set."""
     _, code, bits = TRIPLES[dtype]
     if code == 6:
@@ -76,36 +76,36 @@ def encoded(dtype: str) -> bytes:
     return b"".join(struct.pack(f"={text}", top - each) for each in range(COUNT))
 
 
-def picked(data: bytes, triple: memory.Dtype, shape: Sequence[int], places: Sequence[int]) -> Any:
+def pick(data: bytes, triple: memory.Dtype, shape: Sequence[int], places: Sequence[int]) -> Any:
     """The elements of `data` at the places that the layout reaches, as nested lists."""
     size = memory.width(triple)
     if not shape:
         start = places[0] * size
-        value = memory.decoded(data[start : start + size], triple)
+        value = memory.decode(data[start : start + size], triple)
         return bool(value) if triple[0] == 6 else value
     step = places[1]
     return [
-        picked(data, triple, shape[1:], (places[0] + index * step, *places[2:]))
+        pick(data, triple, shape[1:], (places[0] + index * step, *places[2:]))
         for index in range(shape[0])
     ]
 
 
-def sent(layout: str, dtype: str = "float32", **more: Any) -> Sent:
+def make_tensor(layout: str, dtype: str = "float32", **more: Any) -> Sent:
     """The tensor of a layout and dtype; `more` are further fields."""
     shape, strides, offset = LAYOUTS[layout]
     _, code, bits = TRIPLES[dtype]
     triple = (code, bits, 1)
-    data = encoded(dtype)
+    data = encode(dtype)
     fields: dict[str, Any] = {"shape": shape, "strides": strides, "data": data, **more}
     if dtype != "float32":
         fields["dtype"] = triple
     if offset:
         fields["byte_offset"] = offset * bits // 8
-    return Sent(fields, picked(data, triple, shape, (offset, *strides)), dtype)
+    return Sent(fields, pick(data, triple, shape, (offset, *strides)), dtype)
 
 
 TENSORS = {
-    **{layout: sent(layout) for layout in LAYOUTS},
-    **{dtype: sent("odd", dtype) for dtype in TRIPLES if dtype != "float32"},
+    **{layout: make_tensor(layout) for layout in LAYOUTS},
+    **{dtype: make_tensor("odd", dtype) for dtype in TRIPLES if dtype != "float32"},
 }
 """One tensor of each layout, in float32, and one of each other dtype."""

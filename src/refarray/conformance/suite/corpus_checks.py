@@ -13,7 +13,7 @@ from refarray.conformance.cases import (
     CheckResult,
     NotApplicable,
     add,
-    harmed,
+    add_harm,
 )
 from refarray.conformance.harness.consumer import Consumer, Import, give, settle, text
 from refarray.conformance.harness.consumer import Given as Producer
@@ -49,7 +49,7 @@ def device_of(found: Import) -> str:
         return ""
 
 
-def judged(found: Import, given: Given) -> tuple[bool, str]:
+def judge(found: Import, given: Given) -> tuple[bool, str]:
     """Whether the consumer handled the tensor correctly, and the observation."""
     if isinstance(found.error, SystemError):
         return False, f"{found}"
@@ -76,7 +76,7 @@ def deleter_result(
     calls = producer.deleter_calls
     result = consumer.seen(calls == 1, f"{calls} calls; {outcome}", text(given.fields))
     if calls > 1:
-        return harmed(result, DOUBLE_FREE)
+        return add_harm(result, DOUBLE_FREE)
     return result if calls else replace(result, at_exit=AtExit(first, 1))
 
 
@@ -99,7 +99,7 @@ def import_given(consumer: Consumer, given: Given) -> CheckResult:
     outcome = f"{found}"
     held: bool | None
     try:
-        held, observed = judged(found, given)
+        held, observed = judge(found, given)
     except NotApplicable as reason:
         held, observed = None, str(reason)
     wrong_data = held is False and found.error is None and given.right != "refuse"
@@ -110,7 +110,7 @@ def import_given(consumer: Consumer, given: Given) -> CheckResult:
         return CheckResult(None, limit, "", parts=parts)
     whole = consumer.seen(held, observed, text(fields))
     if wrong_data:
-        whole = harmed(whole, WRONG_DATA)
+        whole = add_harm(whole, WRONG_DATA)
     return whole if second is None else replace(whole, parts={deleter_case(given): second})
 
 

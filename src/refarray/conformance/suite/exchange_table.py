@@ -7,7 +7,7 @@ from typing import Any
 from refarray.conformance import _adversary
 from refarray.conformance.cases import CheckResult, NotApplicable, about, subject_code
 from refarray.conformance.harness.corpus import FLOATS
-from refarray.conformance.harness.producer import Producer, raised
+from refarray.conformance.harness.producer import Producer, describe_error
 from refarray.conformance.suite.exports import SubjectCalls
 
 NAME = "__dlpack_c_exchange_api__"
@@ -36,7 +36,7 @@ def any_table(producer: Producer) -> Any:
     try:
         return SubjectCalls(_adversary.api(kind))
     except Exception as error:
-        raise NotApplicable(f"{text}.{NAME} is no table: {raised(error)}") from error
+        raise NotApplicable(f"{text}.{NAME} is no table: {describe_error(error)}") from error
 
 
 def table(producer: Producer) -> Any:

@@ -25,7 +25,7 @@ BYTES = 16  # read from the plain array's 24
 TAKE = "from refarray.conformance import _adversary; owned = _adversary.take({call})"
 
 
-def exported(producer: Producer, kind: str, **keywords: object) -> Export:
+def export_kind(producer: Producer, kind: str, **keywords: object) -> Export:
     """The export of a kind of array; NotApplicable if the producer raises BufferError."""
     export = producer.export(producer.text(kind), **(keywords or VERSIONED))
     if isinstance(export.error, BufferError):
@@ -84,12 +84,12 @@ class Taken:
         return bool(self.owned.read(BYTES) == self.data)
 
 
-def taken(producer: Producer, **how: bool) -> Taken:
+def take_plain(producer: Producer, **how: bool) -> Taken:
     """The plain array, taken."""
     return Taken(host_export(producer), **how)
 
 
-def taken_result(
+def report_taken(
     producer: Producer, held: bool, export: Export, observed: str, *lines: str
 ) -> CheckResult:
     """The result of a case that takes the export natively; `lines` continue its repro."""
@@ -99,4 +99,4 @@ def taken_result(
 def intact_result(producer: Producer, intact: bool, export: Export) -> CheckResult:
     """The result of a case that compares the data before and after."""
     observed = "the data is still there" if intact else "other data"
-    return taken_result(producer, intact, export, observed)
+    return report_taken(producer, intact, export, observed)

@@ -7,7 +7,7 @@ from typing import Any
 from refarray.conformance.cases import NotApplicable
 from refarray.conformance.gpu.device_fixture import SIZE, DeviceFixture
 from refarray.conformance.harness.consumer import Consumer
-from refarray.conformance.harness.producer import raised
+from refarray.conformance.harness.producer import describe_error
 from refarray.conformance.harness.recorder import Recorder
 from refarray.conformance.native_method import NativeMethod
 from refarray.conformance.subjects.devices import COUNT
@@ -69,7 +69,9 @@ def stream_number(stream: Any) -> int | None:
     return None if stream is None else int(stream)
 
 
-def watched(fixture: DeviceFixture, consumer: Consumer, *lines: str, device: int = 0) -> str:
+def write_spy_repro(
+    fixture: DeviceFixture, consumer: Consumer, *lines: str, device: int = 0
+) -> str:
     """A repro: a spy on an array of refarray shows the consumer's requests."""
     place = f"{fixture.vendor.name}:{device}"
     return fixture.repro(
@@ -80,9 +82,9 @@ def watched(fixture: DeviceFixture, consumer: Consumer, *lines: str, device: int
     )
 
 
-def imported_from(consumer: Consumer, lender: Lender) -> Any:
+def import_from(consumer: Consumer, lender: Lender) -> Any:
     """The import. NotApplicable if the consumer refuses."""
     found = consumer.take(lender)
     if found.error is not None:
-        raise NotApplicable(f"it refuses: {raised(found.error)}")
+        raise NotApplicable(f"it refuses: {describe_error(found.error)}")
     return found

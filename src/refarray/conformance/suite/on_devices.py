@@ -88,7 +88,7 @@ def order_observed(follows: bool, stream: str) -> str:
     return f"{stream} {'follows' if follows else 'does not wait for'} the array's unfinished write"
 
 
-def copied_on(
+def is_copied_on(
     fixture: DeviceFixture, stream: int, source: int, copy: Callable[[], Export]
 ) -> tuple[bool, str]:
     """Whether a copy was made in a stream, and the observation.

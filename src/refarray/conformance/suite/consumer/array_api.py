@@ -7,7 +7,7 @@ from typing import Any
 
 from refarray.conformance.cases import CheckResult, NotApplicable, check, subject_code
 from refarray.conformance.harness.consumer import Consumer, Import
-from refarray.conformance.harness.producer import raised
+from refarray.conformance.harness.producer import describe_error
 
 
 def asarray(consumer: Consumer) -> tuple[str, Any]:
@@ -36,7 +36,7 @@ def asarray_of_buffer(consumer: Consumer) -> CheckResult:
     try:
         made = Import(function(given))
     except Exception as error:
-        return CheckResult(False, raised(error), repro)
+        return CheckResult(False, describe_error(error), repro)
     values = made.values
     return CheckResult(values == [0.0, 1.0, 2.0], f"values {values}", repro)
 
@@ -55,7 +55,7 @@ def asarray_without_copy(consumer: Consumer) -> CheckResult:
     try:
         function(own, dtype=eval(other, consumer.namespace).dtype, copy=False)
     except Exception as error:
-        return CheckResult(isinstance(error, ValueError), raised(error), repro)
+        return CheckResult(isinstance(error, ValueError), describe_error(error), repro)
     return CheckResult(False, "accepted", repro)
 
 

@@ -14,8 +14,14 @@ from refarray.conformance.cases import (
 )
 from refarray.conformance.dlpack import IS_COPIED
 from refarray.conformance.harness.consumer import Consumer, Import
-from refarray.conformance.harness.producer import raised
-from refarray.conformance.harness.recorder import PLAIN, Recorder, asked, imported, old
+from refarray.conformance.harness.producer import describe_error
+from refarray.conformance.harness.recorder import (
+    PLAIN,
+    Recorder,
+    describe_calls,
+    import_recorded,
+    old,
+)
 from refarray.conformance.requirements import Level
 from refarray.conformance.suite.signatures import has_neutral_default, read_signature
 
@@ -51,7 +57,7 @@ def signature_has_device_and_copy(consumer: Consumer) -> CheckResult:
     try:
         signature, _ = read_signature(function)
     except (TypeError, ValueError) as error:
-        return CheckResult(False, raised(error), repro)
+        return CheckResult(False, describe_error(error), repro)
     found = signature.parameters
     held = all(name in found and has_neutral_default(found[name]) for name in ("device", "copy"))
     with subject_code():
@@ -67,7 +73,7 @@ def signature_has_device_and_copy(consumer: Consumer) -> CheckResult:
     risky=True,
 )
 def same_device_by_default(consumer: Consumer) -> CheckResult:
-    found = imported(consumer, Recorder())
+    found = import_recorded(consumer, Recorder())
     device = tuple(found.held()["device"])
     return consumer.seen(device == (1, 0), f"on {device}", PLAIN)
 
@@ -100,7 +106,7 @@ def copy_is_forwarded(consumer: Consumer) -> CheckResult:
         found = consumer.take(recorder, copy=value)
         require_keyword(found, recorder, "copy")
         forwarded.append(any(request.get("copy") is value for request in recorder.requests))
-    result = consumer.seen(all(forwarded), asked(recorder), PLAIN, copy=False)
+    result = consumer.seen(all(forwarded), describe_calls(recorder), PLAIN, copy=False)
     # The texts say only of the producer who makes the copy; COPY-05 and COPY-07 judge the copy.
     return replace(result, level=Level.DISPUTED)
 
@@ -128,7 +134,7 @@ def copy_is_independent(consumer: Consumer) -> CheckResult:
 def copy_false_shares(consumer: Consumer) -> CheckResult:
     consumer.require_sharing()
     recorder = Recorder()
-    found = imported(consumer, recorder, copy=False)
+    found = import_recorded(consumer, recorder, copy=False)
     held = found.address == recorder.address
     return consumer.seen(held, "shared" if held else "copied", PLAIN, copy=False)
 
@@ -142,7 +148,7 @@ def copy_false_shares(consumer: Consumer) -> CheckResult:
 )
 def producer_ignores_copy(consumer: Consumer) -> CheckResult:
     recorder = Recorder()
-    found = imported(consumer, recorder, copy=True)
+    found = import_recorded(consumer, recorder, copy=True)
     held = found.address != recorder.address
     return consumer.seen(held, "copied" if held else "the producer's own memory", PLAIN, copy=True)
 
@@ -216,7 +222,7 @@ def producer_answers_with_other_device(consumer: Consumer) -> CheckResult:
     found = consumer.take(recorder, device=device)
     require_keyword(found, recorder, "device")
     if not recorder.tensors:
-        raise NotApplicable(f"it refuses before it asks: {found}; {asked(recorder)}")
+        raise NotApplicable(f"it refuses before it asks: {found}; {describe_calls(recorder)}")
     given = "give(shape=(3,), data=0xDEAD0008, device=(2, 0))"
     return consumer.seen(found.error is not None, f"{found}", given, device=device)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from refarray.conformance.cases import CheckResult, NotApplicable, check, subject_code
 from refarray.conformance.harness.consumer import Consumer, Import
-from refarray.conformance.harness.producer import raised
+from refarray.conformance.harness.producer import describe_error
 
 
 def on_second_device(consumer: Consumer) -> tuple[str, Any, Any, Any]:
@@ -31,7 +31,7 @@ def device_is_kept(consumer: Consumer) -> CheckResult:
     text, array, device, _ = on_second_device(consumer)
     found = consumer.take(array)
     if found.error is not None:
-        raise NotApplicable(f"it refuses: {raised(found.error)}")
+        raise NotApplicable(f"it refuses: {describe_error(found.error)}")
     with subject_code():
         there = found.array.device
     call = consumer.subject.from_dlpack.format("x")
@@ -73,7 +73,7 @@ def copy_true_across(consumer: Consumer) -> CheckResult:
     call = consumer.subject.from_dlpack.format(f"x, device={consumer.own()[0]}.device, copy=True")
     lines = [consumer.subject.imports, f"x = {text}", f"print({call})"]
     if found.error is not None:
-        raise NotApplicable(f"it refuses: {raised(found.error)}")
+        raise NotApplicable(f"it refuses: {describe_error(found.error)}")
     held = found.address != Import(array).address
     observed = "memory of its own" if held else "the same memory"
     return CheckResult(held, observed, "\n".join(lines))

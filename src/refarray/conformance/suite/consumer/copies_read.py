@@ -14,19 +14,19 @@ from refarray.conformance.cases import (
     CheckResult,
     NotApplicable,
     add,
+    add_harm,
     check_cases,
-    harmed,
 )
 from refarray.conformance.dlpack import IS_COPIED
 from refarray.conformance.harness import memory
 from refarray.conformance.harness.consumer import Consumer
-from refarray.conformance.harness.producer import Producer, raised
-from refarray.conformance.harness.statement import own_values, statement
+from refarray.conformance.harness.producer import Producer, describe_error
+from refarray.conformance.harness.statement import read_values, statement
 from refarray.conformance.requirements import Level, Role
 from refarray.conformance.suite.consumer.tensors_read import (
     Imported,
-    deleted_once,
-    imported,
+    import_tensor,
+    judge_deleter,
     right_values,
 )
 from refarray.conformance.suite.consumer_kinds import TENSORS, Sent
@@ -67,25 +67,25 @@ def copy_true(way: str, name: str, sent: Sent, deleted: str, consumer: Consumer)
     """Judges the result of copy=True; `deleted` is the name of the check of the deleter."""
     if not consumer.copies_itself:
         raise NotApplicable('it trusts the producer to copy: the case "ignored" judges it')
-    it = imported(consumer, way, name, sent, copy=True)
+    it = import_tensor(consumer, way, name, sent, copy=True)
     try:
         whole = consumer.seen(*is_copy(it), it.text, copy=True)
         if not right_values(it)[0]:
-            whole = harmed(whole, WRONG_DATA)
+            whole = add_harm(whole, WRONG_DATA)
     except NotApplicable as reason:
         whole = CheckResult(None, str(reason), "")
     it.found.array = None
-    return replace(whole, parts={deleted: deleted_copy(it)})
+    return replace(whole, parts={deleted: judge_copy_deleter(it)})
 
 
-def deleted_copy(it: Imported) -> CheckResult:
+def judge_copy_deleter(it: Imported) -> CheckResult:
     """The deleter of a tensor that was copied: called exactly once, at the latest with the copy."""
-    return deleted_once(it, copy=True)
+    return judge_deleter(it, copy=True)
 
 
 def copy_false(way: str, name: str, sent: Sent, consumer: Consumer) -> CheckResult:
     """Judges the result of copy=False."""
-    it = imported(consumer, way, name, sent, copy=False)
+    it = import_tensor(consumer, way, name, sent, copy=False)
     held = it.found.held()
     address = int(held["data"]) + int(held["byte_offset"])
     if address != it.address:
@@ -106,11 +106,11 @@ def served_copy(consumer: Consumer, row: tuple[str, Sent]) -> CheckResult:
     """Judges the result of copy=True if the producer copies, and says so."""
     name, sent = row
     copied = replace(sent, fields={**sent.fields, "flags": IS_COPIED})
-    it = imported(consumer, "versioned", name, copied, copy=True)
-    return harmed(consumer.seen(*right_values(it), it.text, copy=True), WRONG_DATA)
+    it = import_tensor(consumer, "versioned", name, copied, copy=True)
+    return add_harm(consumer.seen(*right_values(it), it.text, copy=True), WRONG_DATA)
 
 
-def own_copy(source: Source, consumer: Consumer) -> CheckResult:
+def judge_own_copy(source: Source, consumer: Consumer) -> CheckResult:
     """Judges the copy of an array of the library's own: address, values, writes to both sides."""
     if not consumer.copies_own:
         raise NotApplicable('no copy of a plain array is one: the case "independent" judges it')
@@ -120,22 +120,22 @@ def own_copy(source: Source, consumer: Consumer) -> CheckResult:
     before = consumer.look(array)
     found = consumer.take(array, copy=True)
     if found.error is not None:
-        raise NotApplicable(f"it refuses: {raised(found.error)}")
+        raise NotApplicable(f"it refuses: {describe_error(found.error)}")
     held = found.held()
     subject, namespace = consumer.subject, consumer.namespace
     said = statement(subject, namespace, array, source.dtype)
     own = replace(statement(subject, namespace, found.array, source.dtype), strides=None)
     first = Reading(before, replace(said, strides=None), source.triple)
     second = Reading(held, replace(own, values=said.values), source.triple)
-    verdict = own_verdict(consumer, source, first, second, array, found.array)
+    verdict = judge_independence(consumer, source, first, second, array, found.array)
     result = consumer.seen(*verdict, text, copy=True)
     if verdict[1].startswith("values"):
-        return harmed(result, WRONG_DATA)
+        return add_harm(result, WRONG_DATA)
     # If nothing can be written, no user can tell a shared copy.
     return replace(result, level=Level.HAZARD) if subject.immutable else result
 
 
-def own_verdict(
+def judge_independence(
     consumer: Consumer, source: Source, first: Reading, second: Reading, array: Any, copy: Any
 ) -> Verdict:
     """Whether `second`, of `copy`, is an independent copy of `first`, of `array`."""
@@ -143,7 +143,7 @@ def own_verdict(
         return True, "no elements"
     subject, namespace = consumer.subject, consumer.namespace
     values = first.said.values
-    found = own_values(subject, namespace, copy, source.dtype)
+    found = read_values(subject, namespace, copy, source.dtype)
     if found != values:
         return False, f"values {memory.brief(found)} of {memory.brief(values)}"
     if overlap(first.span(), second.span()):
@@ -153,7 +153,7 @@ def own_verdict(
     for written, read in ((first, copy), (second, array)):
         old = memory.read(written.address, memory.width(source.triple))
         memory.write(written.address, written.first_differs())
-        seen = own_values(subject, namespace, read, source.dtype) != values
+        seen = read_values(subject, namespace, read, source.dtype) != values
         memory.write(written.address, old)
         if seen:
             return False, "one side sees what was written to the other"
@@ -185,7 +185,7 @@ def register_own(source: Source) -> None:
     expected = "after copy=True neither side sees the other's writes, and the values are the same"
 
     def probe(consumer: Consumer) -> CheckResult:
-        return own_copy(source, consumer)
+        return judge_own_copy(source, consumer)
 
     after = "COPY-05[consumer-independent]"
     add(Check("COPY-05", f"own-{source.name}", Role.CONSUMER, expected, probe, after=after))

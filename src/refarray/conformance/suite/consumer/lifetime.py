@@ -13,15 +13,15 @@ from refarray.conformance.cases import (
     DOUBLE_FREE,
     CheckResult,
     NotApplicable,
+    add_harm,
     check,
-    harmed,
     subject_code,
 )
 from refarray.conformance.gpu.device_fixture import DeviceFixture
 from refarray.conformance.harness.consumer import GIVE, Consumer, Given, give
-from refarray.conformance.harness.recorder import FIELDS, PLAIN, Recorder, imported
+from refarray.conformance.harness.recorder import FIELDS, PLAIN, Recorder, import_recorded
 from refarray.conformance.suite.corpus_checks import register_corpus
-from refarray.conformance.suite.lender import Lender, imported_from, watched
+from refarray.conformance.suite.lender import Lender, import_from, write_spy_repro
 from refarray.conformance.suite.on_devices import check_on_devices
 
 register_corpus("LIFE")
@@ -68,7 +68,7 @@ def consumed_capsule_is_refused(consumer: Consumer) -> CheckResult:
     lines = [f"{GIVE}; {consumer.subject.imports}", "x = give(returns=give().__dlpack__())"]
     repro = "\n".join([*lines, f"print({call.format('x')}, {call.format('x')})"])
     result = CheckResult(refused and calls == 1, f"{observed}; {calls} deleter calls", repro)
-    return harmed(result, DOUBLE_FREE) if calls > 1 else result
+    return add_harm(result, DOUBLE_FREE) if calls > 1 else result
 
 
 @check(
@@ -118,7 +118,7 @@ def public_capsules(made: Any) -> list[str]:
 def result_exposes_no_capsule(consumer: Consumer) -> CheckResult:
     recorder = Recorder()
     recorder.keep = True
-    found = imported(consumer, recorder)
+    found = import_recorded(consumer, recorder)
     capsule = type(found.array).__name__ == "PyCapsule"
     exposed = ["the result itself"] if capsule else public_capsules(found.array)
     observed = f"capsules shown: {', '.join(exposed) or 'none'}"
@@ -154,7 +154,7 @@ def deleter_waits_for_work(fixture: DeviceFixture, consumer: Consumer) -> CheckR
     stream, handle = fixture.stream()
     lender = Lender(fixture)
     with fixture.working_on(stream):
-        found = imported_from(consumer, lender)
+        found = import_from(consumer, lender)
     first = fixture.read(found.array, stream)  # creates caches
     fixture.driver.call("all")
     with fixture.driver.gate(handle) as gate:
@@ -166,7 +166,7 @@ def deleter_waits_for_work(fixture: DeviceFixture, consumer: Consumer) -> CheckR
         early = bool(lender.deleter_calls) and not gate.opened
     observed = "called while a copy of it was unfinished" if early else "not called before its copy"
     use = f"with {fixture.on.use.format('s')}: y = {consumer.subject.from_dlpack.format('x')}; "
-    repro = watched(
+    repro = write_spy_repro(
         fixture,
         consumer,
         f"s = {fixture.on.stream.format(0)}",

@@ -11,7 +11,7 @@ from refarray.conformance import _adversary
 from refarray.conformance.cases import AtExit, CheckResult, NotApplicable, check
 from refarray.conformance.harness.consumer import Consumer
 from refarray.conformance.harness.recorder import PLAIN
-from refarray.conformance.suite.consumer.tensors_read import imported
+from refarray.conformance.suite.consumer.tensors_read import import_tensor
 from refarray.conformance.suite.consumer_kinds import NEGATIVE, TENSORS
 
 
@@ -33,7 +33,7 @@ def deleters_at_exit(consumer: Consumer) -> CheckResult:
                 continue  # a crash would be a finding of TENS-12
             for way in ("versioned", *legacy):
                 with contextlib.suppress(NotApplicable):
-                    imported(consumer, way, name, sent).found.array = None
+                    import_tensor(consumer, way, name, sent).found.array = None
 
     with ThreadPoolExecutor(1) as pool:
         pool.submit(work).result()

@@ -9,7 +9,7 @@ from refarray.conformance import _adversary, judgements
 from refarray.conformance.cases import CheckResult, NotApplicable, check, check_cases
 from refarray.conformance.harness.consumer import Consumer, Import, give, text
 from refarray.conformance.harness.corpus import FLOATS
-from refarray.conformance.harness.recorder import PLAIN, Recorder, asked, imported
+from refarray.conformance.harness.recorder import PLAIN, Recorder, describe_calls, import_recorded
 from refarray.conformance.requirements import Level
 
 
@@ -18,7 +18,7 @@ def device_is_asked_first(consumer: Consumer) -> CheckResult:
     recorder = Recorder()
     consumer.take(recorder)
     methods = [method for method, _ in recorder.calls]
-    return consumer.seen(judgements.device_is_asked_first(methods), asked(recorder), PLAIN)
+    return consumer.seen(judgements.device_is_asked_first(methods), describe_calls(recorder), PLAIN)
 
 
 @check("CONS-02", "consumer", "neither", "an object without the methods is an AttributeError")
@@ -175,7 +175,7 @@ def no_stream_for_cpu(consumer: Consumer) -> CheckResult:
     recorder = Recorder()
     consumer.take(recorder)
     held = all(request.get("stream") is None for request in recorder.requests)
-    return consumer.seen(held, asked(recorder), PLAIN)
+    return consumer.seen(held, describe_calls(recorder), PLAIN)
 
 
 @check(
@@ -191,8 +191,8 @@ def defaults_are_left_out(consumer: Consumer) -> CheckResult:
         raise NotApplicable("it never called __dlpack__")
     first = recorder.requests[0]
     if any(first.get(name) is not None for name in judgements.OPTIONAL):
-        raise NotApplicable(f"it asks for something of its own: {asked(recorder)}")
-    return consumer.seen(judgements.leaves_out_defaults(first), asked(recorder), PLAIN)
+        raise NotApplicable(f"it asks for something of its own: {describe_calls(recorder)}")
+    return consumer.seen(judgements.leaves_out_defaults(first), describe_calls(recorder), PLAIN)
 
 
 @check(
@@ -239,7 +239,7 @@ def view_of(array: Any, address: int) -> Any:
 def tensor_lives_as_long_as_array(consumer: Consumer) -> CheckResult:
     consumer.require_sharing()
     recorder = Recorder()
-    found = imported(consumer, recorder)
+    found = import_recorded(consumer, recorder)
     during = recorder.tensors[-1].deleter_calls
     view = view_of(found.array, recorder.address)
     found.array = None

@@ -6,14 +6,14 @@ from refarray.conformance.cases import CheckResult, NotApplicable, subject_code
 from refarray.conformance.gpu.device_fixture import SIZE, DeviceFixture
 from refarray.conformance.harness.consumer import Consumer
 from refarray.conformance.harness.producer import Producer
-from refarray.conformance.suite.lender import LEFT_OUT, Lender, imported_from, watched
+from refarray.conformance.suite.lender import LEFT_OUT, Lender, import_from, write_spy_repro
 from refarray.conformance.suite.on_devices import check_on_devices
 
 FILLED = 0x3F
 """The byte that the kit fills its memory with."""
 
 
-def passed_stream(lender: Lender) -> int | str | None:
+def find_passed_stream(lender: Lender) -> int | str | None:
     """The stream of the first request. NotApplicable for -1."""
     if lender.stream == -1:
         raise NotApplicable("it passes -1, and orders by itself: STRM-20 judges that")
@@ -26,9 +26,9 @@ def current_stream_is_passed(fixture: DeviceFixture, consumer: Consumer) -> Chec
     lender = Lender(fixture)
     with fixture.working_on(stream):
         consumer.take(lender)
-    passed = passed_stream(lender)
+    passed = find_passed_stream(lender)
     use = f"with {fixture.on.use.format('s')}: {consumer.subject.from_dlpack.format('x')}"
-    repro = watched(fixture, consumer, f"s = {fixture.on.stream.format(0)}", use)
+    repro = write_spy_repro(fixture, consumer, f"s = {fixture.on.stream.format(0)}", use)
     return CheckResult(passed == handle, f"{passed} is passed for stream {handle}", repro)
 
 
@@ -38,9 +38,9 @@ def current_stream_is_passed(fixture: DeviceFixture, consumer: Consumer) -> Chec
 def default_stream_is_passed(fixture: DeviceFixture, consumer: Consumer) -> CheckResult:
     lender = Lender(fixture)
     consumer.take(lender)
-    passed = passed_stream(lender)
+    passed = find_passed_stream(lender)
     held = passed not in {None, LEFT_OUT}
-    return CheckResult(held, f"{passed} is passed", watched(fixture, consumer))
+    return CheckResult(held, f"{passed} is passed", write_spy_repro(fixture, consumer))
 
 
 @check_on_devices(
@@ -49,11 +49,13 @@ def default_stream_is_passed(fixture: DeviceFixture, consumer: Consumer) -> Chec
 def current_device_is_restored(fixture: DeviceFixture, consumer: Consumer) -> CheckResult:
     fixture.several()
     lender = Lender(fixture, 1)
-    imported_from(consumer, lender)
+    import_from(consumer, lender)
     now = fixture.driver.current()
     wrong = fixture.wrong("wrong-device-record", "wrong-device-launch")
     observed = "; ".join([f"device {now} is current", *wrong])
-    return CheckResult(now == 0 and not wrong, observed, watched(fixture, consumer, device=1))
+    return CheckResult(
+        now == 0 and not wrong, observed, write_spy_repro(fixture, consumer, device=1)
+    )
 
 
 @check_on_devices(
@@ -65,7 +67,7 @@ def reads_are_ordered(fixture: DeviceFixture, consumer: Consumer) -> CheckResult
     with fixture.driver.gate(lender.own):
         fixture.driver.call("fill", lender.pointer, FILLED, SIZE, lender.own)
         with fixture.working_on(stream):
-            found = imported_from(consumer, lender)
+            found = import_from(consumer, lender)
         copied = fixture.read(found.array, stream)
         if fixture.checker is None:
             fixture.driver.held_up(handle)  # an unordered read finishes now, and too early
@@ -78,7 +80,7 @@ def reads_are_ordered(fixture: DeviceFixture, consumer: Consumer) -> CheckResult
     right = held is None or data == bytes([FILLED]) * SIZE
     observed = "; ".join(races[:1]) or ("what was written" if right else "not what was written")
     use = f"with {fixture.on.use.format('s')}: y = {consumer.subject.from_dlpack.format('x')}; "
-    repro = watched(
+    repro = write_spy_repro(
         fixture,
         consumer,
         f"s = {fixture.on.stream.format(0)}  # and it is unfinished work that is read",

@@ -20,13 +20,13 @@ from refarray.conformance.cases import (
     CheckResult,
     NotApplicable,
     add,
-    harmed,
+    add_harm,
 )
 from refarray.conformance.harness import memory
 from refarray.conformance.harness.consumer import Consumer, Import, settle, text
-from refarray.conformance.harness.producer import raised
+from refarray.conformance.harness.producer import describe_error
 from refarray.conformance.harness.recorder import Recorder
-from refarray.conformance.harness.statement import own_values, statement
+from refarray.conformance.harness.statement import read_values, statement
 from refarray.conformance.requirements import Role
 from refarray.conformance.suite.consumer.table import foreign
 from refarray.conformance.suite.consumer_kinds import NEGATIVE, TENSORS, Sent
@@ -68,7 +68,7 @@ class Imported:
     def values(self) -> Any:
         """The values of the result, as the library reads them."""
         subject, namespace = self.consumer.subject, self.consumer.namespace
-        return own_values(subject, namespace, self.found.array, self.sent.dtype)
+        return read_values(subject, namespace, self.found.array, self.sent.dtype)
 
     def sees_writes(self) -> bool:
         """Whether the result sees a write to the first element that was sent."""
@@ -81,7 +81,7 @@ class Imported:
         return seen
 
 
-def imported(consumer: Consumer, way: str, name: str, sent: Sent, **keywords: Any) -> Imported:
+def import_tensor(consumer: Consumer, way: str, name: str, sent: Sent, **keywords: Any) -> Imported:
     """Imports a tensor. NotApplicable if the consumer refuses, or does not take this way."""
     if name in NEGATIVE and "reversed" not in consumer.subject.arrays:
         raise NotApplicable(
@@ -100,7 +100,7 @@ def imported(consumer: Consumer, way: str, name: str, sent: Sent, **keywords: An
         given = Recorder(**fields)
     found = consumer.take(given, **keywords)
     if found.error is not None:
-        raise NotApplicable(f"it refuses: {raised(found.error)}")
+        raise NotApplicable(f"it refuses: {describe_error(found.error)}")
     if way == "table" and given.requests:
         raise NotApplicable("it does not use the table")
     return Imported(consumer, name, sent, given, found, first)
@@ -192,7 +192,7 @@ PARTS: dict[str, tuple[str, str, Judge]] = {
 """Parts of an import: part → (requirement, expected, judge)."""
 
 
-def deleted_once(it: Imported, **keywords: Any) -> CheckResult:
+def judge_deleter(it: Imported, **keywords: Any) -> CheckResult:
     """Drops the result: the deleter is called exactly once, and not before."""
     early = it.given.deleter_calls
     it.found.array = None
@@ -202,7 +202,7 @@ def deleted_once(it: Imported, **keywords: Any) -> CheckResult:
     observed = f"{early} deleter calls while the result lives, {calls} after, of {right} tensors"
     result = it.consumer.seen(calls == right, observed, it.text, **keywords)
     if calls > right:
-        return harmed(result, DOUBLE_FREE)
+        return add_harm(result, DOUBLE_FREE)
     return result if calls == right else replace(result, at_exit=AtExit(it.first, right))
 
 
@@ -210,11 +210,11 @@ def read_import(
     way: str, name: str, sent: Sent, names: dict[str, str], consumer: Consumer
 ) -> CheckResult:
     """Imports one tensor and judges every part. `names`: part → the name of its check."""
-    it = imported(consumer, way, name, sent)
+    it = import_tensor(consumer, way, name, sent)
     parts: dict[str, CheckResult] = {}
     try:
         held, observed = right_values(it)
-        whole = harmed(consumer.seen(held, observed, it.text), WRONG_DATA)
+        whole = add_harm(consumer.seen(held, observed, it.text), WRONG_DATA)
     except NotApplicable as reason:
         whole = CheckResult(None, str(reason), "")
     for part, (_, _, judge) in PARTS.items():
@@ -224,8 +224,8 @@ def read_import(
             continue
         if verdict is not None:
             result = consumer.seen(*verdict, it.text)
-            parts[names[part]] = harmed(result, WRONG_DATA) if part == "again" else result
-    parts[names["deleted"]] = deleted_once(it)
+            parts[names[part]] = add_harm(result, WRONG_DATA) if part == "again" else result
+    parts[names["deleted"]] = judge_deleter(it)
     return replace(whole, parts=parts)
 
 

@@ -9,12 +9,19 @@ from refarray.conformance.cases import (
     WRONG_DATA,
     CheckResult,
     NotApplicable,
+    add_harm,
     check,
     check_cases,
-    harmed,
 )
 from refarray.conformance.harness.consumer import Consumer, Given
-from refarray.conformance.harness.recorder import FIELDS, PLAIN, Recorder, asked, imported, old
+from refarray.conformance.harness.recorder import (
+    FIELDS,
+    PLAIN,
+    Recorder,
+    describe_calls,
+    import_recorded,
+    old,
+)
 from refarray.conformance.suite.corpus_checks import register_corpus
 
 register_corpus("VERS")
@@ -30,11 +37,11 @@ VALUES = [0.0, 1.0, 2.0]
     risky=True,
 )
 def legacy_capsule_is_recognised(consumer: Consumer) -> CheckResult:
-    found = imported(consumer, Recorder(versioned=False))
+    found = import_recorded(consumer, Recorder(versioned=False))
     values = found.values
     given = "give(shape=(3,), versioned=False)"
     result = consumer.seen(values == VALUES, f"values {values}", given)
-    return harmed(result, WRONG_DATA)
+    return add_harm(result, WRONG_DATA)
 
 
 class Forced(Given):
@@ -58,7 +65,7 @@ def versioned_capsule_is_recognised(consumer: Consumer) -> CheckResult:
     if found.error is not None:
         return consumer.seen(found.refused, f"{found}", PLAIN)
     values = found.values
-    return harmed(consumer.seen(values == VALUES, f"values {values}", PLAIN), WRONG_DATA)
+    return add_harm(consumer.seen(values == VALUES, f"values {values}", PLAIN), WRONG_DATA)
 
 
 @check(
@@ -73,7 +80,7 @@ def first_call_passes_max_version(consumer: Consumer) -> CheckResult:
     if not recorder.requests:
         raise NotApplicable("it never called __dlpack__")
     version = recorder.requests[0].get("max_version")
-    return consumer.seen(judgements.asks_for_versioned(version), asked(recorder), PLAIN)
+    return consumer.seen(judgements.asks_for_versioned(version), describe_calls(recorder), PLAIN)
 
 
 OLD = {"old-stream": "stream", "old-max-version": "stream max_version"}
@@ -90,4 +97,4 @@ def old_producer_is_asked_again(consumer: Consumer, known: str) -> CheckResult:
     recorder = old(known)
     found = consumer.take(recorder)
     given = f"give(shape=(3,), knows={known!r})"
-    return consumer.seen(found.error is None, f"{found}; {asked(recorder)}", given)
+    return consumer.seen(found.error is None, f"{found}; {describe_calls(recorder)}", given)

@@ -13,7 +13,7 @@ from refarray.conformance.cases import (
 )
 from refarray.conformance.dlpack import READ_ONLY
 from refarray.conformance.gpu.device_fixture import DeviceFixture
-from refarray.conformance.harness.producer import Producer, raised
+from refarray.conformance.harness.producer import Producer, describe_error
 from refarray.conformance.suite.exchange_table import table_result, table_with
 from refarray.conformance.suite.on_devices import SYNCHRONISES, check_on_devices
 
@@ -32,7 +32,7 @@ def table_export(
     except AssertionError:  # the native caller saw a broken contract
         raise
     except Exception as error:
-        raise NotApplicable(f"from_py refuses: {raised(error)}") from error
+        raise NotApplicable(f"from_py refuses: {describe_error(error)}") from error
     fields = owned.fields()
     if "shape" not in fields and not foreign_version:
         raise NotApplicable(f"CAPI-11 judges it: version {fields['version']}")
@@ -49,7 +49,7 @@ def failure_sets_an_exception(producer: Producer) -> CheckResult:
         # The header does not settle what *out is after a failure.
         return table_result(producer, str(error).startswith("A-32"), str(error), line)
     except Exception as error:
-        return table_result(producer, True, raised(error), line)
+        return table_result(producer, True, describe_error(error), line)
     raise NotApplicable("from_py takes an int")
 
 
@@ -106,7 +106,9 @@ def foreign_object_is_refused(producer: Producer, value: Any) -> CheckResult:
     except AssertionError as error:
         raise NotApplicable(f"CAPI-09 judges it: {error}") from error
     except Exception as error:
-        return table_result(producer, not isinstance(error, SystemError), raised(error), line)
+        return table_result(
+            producer, not isinstance(error, SystemError), describe_error(error), line
+        )
     return table_result(producer, False, "accepted", line)
 
 
@@ -181,5 +183,5 @@ def borrowed_read_only_is_refused(producer: Producer) -> CheckResult:
     try:
         api.dltensor(array)
     except Exception as error:
-        return table_result(producer, True, raised(error), line)
+        return table_result(producer, True, describe_error(error), line)
     return table_result(producer, False, "lent as writable", line)

@@ -18,14 +18,14 @@ from refarray.conformance.cases import (
     NotApplicable,
     about,
     add,
+    add_harm,
     check_cases,
-    harmed,
 )
 from refarray.conformance.dlpack import HOST_READABLE, READ_ONLY
 from refarray.conformance.harness import memory
 from refarray.conformance.harness.consumer import text as give_text
-from refarray.conformance.harness.producer import Export, Producer, raised
-from refarray.conformance.harness.statement import own_values, statement
+from refarray.conformance.harness.producer import Export, Producer, describe_error
+from refarray.conformance.harness.statement import read_values, statement
 from refarray.conformance.requirements import Role
 from refarray.conformance.suite.consumer_kinds import NEGATIVE, TENSORS, Sent
 from refarray.conformance.suite.exchange_table import table_result, table_with, tensor
@@ -37,7 +37,7 @@ FUNCTIONS = {"from_py": "CAPI-14", "dltensor": "CAPI-15"}
 PARTS = ("layout", "dtype", "device", "shared", "flags")
 
 
-def described(producer: Producer, function: str, array: Any) -> tuple[Any, Mapping[str, Any]]:
+def describe(producer: Producer, function: str, array: Any) -> tuple[Any, Mapping[str, Any]]:
     """The tensor that a function of the table gives, kept alive, and its fields. NotApplicable if
     it refuses, or gives a struct of an unknown version."""
     api = table_with(producer, function)
@@ -49,14 +49,14 @@ def described(producer: Producer, function: str, array: Any) -> tuple[Any, Mappi
     except AssertionError:  # the native caller saw a broken contract
         raise
     except Exception as error:
-        raise NotApplicable(f"{function} refuses: {raised(error)}") from error
+        raise NotApplicable(f"{function} refuses: {describe_error(error)}") from error
     fields = owned.fields()
     if "shape" not in fields:
         raise NotApplicable(f"CAPI-11 judges it: version {fields['version']}")
     return owned, fields
 
 
-def judged(
+def judge(
     producer: Producer, source: Source, reading: Reading, array: Any, plain: Export
 ) -> dict[str, Verdict]:
     """The verdict on each of PARTS that can be judged."""
@@ -88,7 +88,7 @@ def read_table(
     array = producer.make(text)
     if producer.device(array)[0] not in HOST_READABLE:
         raise NotApplicable("its data cannot be read from the host")
-    kept, fields = described(producer, function, array)
+    kept, fields = describe(producer, function, array)
     plain = producer.export(text, array, max_version=(1, 3))
     said = statement(producer.subject, producer.namespace, array, source.dtype)
     reading = Reading(fields, said, source.triple)
@@ -96,11 +96,11 @@ def read_table(
     held, observed = reading.judge_values()
     parts = {
         names[part]: table_result(producer, *verdict, line)
-        for part, verdict in judged(producer, source, reading, array, plain).items()
+        for part, verdict in judge(producer, source, reading, array, plain).items()
         if part in names
     }
     del kept
-    whole = harmed(table_result(producer, held, observed, line), WRONG_DATA)
+    whole = add_harm(table_result(producer, held, observed, line), WRONG_DATA)
     return replace(whole, parts=parts)
 
 
@@ -152,16 +152,16 @@ def to_py_keeps_values(producer: Producer, row: tuple[str, Sent]) -> CheckResult
     try:
         made = api.to_py(given)
     except Exception as error:
-        raise NotApplicable(f"to_py refuses: {raised(error)}") from error
+        raise NotApplicable(f"to_py refuses: {describe_error(error)}") from error
     early = given.deleter_calls and name in producer.subject.arrays
-    found = own_values(producer.subject, producer.namespace, made, sent.dtype)
+    found = read_values(producer.subject, producer.namespace, made, sent.dtype)
     held = found == sent.values
     observed = f"values {memory.brief(found)}"
     if not held:
         observed += f" of {memory.brief(sent.values)}"
     del made
     if not held:
-        return harmed(table_result(producer, held, observed, line), WRONG_DATA)
+        return add_harm(table_result(producer, held, observed, line), WRONG_DATA)
     if name in NEGATIVE:  # CAPI-17 counts the deleter calls
         return table_result(producer, held, observed, line)
     if early:
@@ -169,4 +169,4 @@ def to_py_keeps_values(producer: Producer, row: tuple[str, Sent]) -> CheckResult
     if held and given.deleter_calls != 1:
         held, observed = False, f"{given.deleter_calls} deleter calls after its destruction"
     result = table_result(producer, held, observed, line)
-    return harmed(result, DOUBLE_FREE) if given.deleter_calls > 1 else result
+    return add_harm(result, DOUBLE_FREE) if given.deleter_calls > 1 else result

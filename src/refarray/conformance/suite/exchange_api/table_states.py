@@ -6,11 +6,11 @@ from refarray.conformance.cases import (
     WRONG_DATA,
     CheckResult,
     NotApplicable,
+    add_harm,
     check_cases,
-    harmed,
     subject_code,
 )
-from refarray.conformance.harness.producer import Producer, raised
+from refarray.conformance.harness.producer import Producer, describe_error
 from refarray.conformance.harness.statement import statement
 from refarray.conformance.suite.exchange_api.table_from_py import FROM_PY
 from refarray.conformance.suite.exchange_table import table_result, table_with
@@ -45,10 +45,10 @@ def from_py_refuses_as_dlpack(producer: Producer, kind: str) -> CheckResult:
     except AssertionError as error:
         raise NotApplicable(f"CAPI-09 judges it: {error}") from error
     except Exception as error:
-        return table_result(producer, True, raised(error), line)
+        return table_result(producer, True, describe_error(error), line)
     with subject_code():
         owned.drop()
-    return table_result(producer, False, f"exported; __dlpack__: {raised(refusal)}", line)
+    return table_result(producer, False, f"exported; __dlpack__: {describe_error(refusal)}", line)
 
 
 @check_cases(
@@ -69,7 +69,7 @@ def from_py_of_pending_values(producer: Producer, kind: str) -> CheckResult:
     except AssertionError as error:
         raise NotApplicable(f"CAPI-09 judges it: {error}") from error
     except Exception as error:
-        return table_result(producer, True, raised(error), line)
+        return table_result(producer, True, describe_error(error), line)
     said = statement(producer.subject, producer.namespace, array, name)
     held, observed = Reading(owned.fields(), said, triple).judge_values()
-    return harmed(table_result(producer, held, observed, line), WRONG_DATA)
+    return add_harm(table_result(producer, held, observed, line), WRONG_DATA)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from refarray.conformance.cases import CheckResult, check, check_cases
 from refarray.conformance.gpu.device_fixture import DeviceFixture
-from refarray.conformance.harness.producer import Producer, raised
+from refarray.conformance.harness.producer import Producer, describe_error
 from refarray.conformance.suite.exchange_table import table_result, table_with
 from refarray.conformance.suite.on_devices import check_on_devices, handle_of
 
@@ -25,7 +25,7 @@ def current_stream(fixture: DeviceFixture, producer: Producer, number: tuple[int
         try:
             found = api.stream(fixture.vendor.kind, device)
         except Exception as error:
-            return CheckResult(False, raised(error), repro)
+            return CheckResult(False, describe_error(error), repro)
     return CheckResult(found == handle, f"{found:#x} for stream {handle:#x}", repro)
 
 
@@ -63,5 +63,5 @@ def unknown_device_is_refused(producer: Producer, device: tuple[int, int]) -> Ch
     except AssertionError:  # the native caller saw a broken contract
         raise
     except Exception as error:
-        return table_result(producer, True, raised(error), line)
+        return table_result(producer, True, describe_error(error), line)
     return table_result(producer, False, f"{stream:#x}", line)

@@ -12,13 +12,13 @@ from refarray.conformance.cases import (
     NotApplicable,
     about,
     add,
+    add_harm,
     check,
-    harmed,
 )
 from refarray.conformance.harness.consumer import text
 from refarray.conformance.harness.corpus import Given
 from refarray.conformance.harness.corpus_fields import GIVEN
-from refarray.conformance.harness.producer import Producer, raised
+from refarray.conformance.harness.producer import Producer, describe_error
 from refarray.conformance.harness.provocation import provoked
 from refarray.conformance.requirements import Level, Role
 from refarray.conformance.suite.exchange_table import (
@@ -47,7 +47,9 @@ def many_axes(producer: Producer) -> CheckResult:
     except AssertionError as error:
         raise NotApplicable(f"CAPI-09 judges it: {error}") from error
     except Exception as error:
-        return table_result(producer, not isinstance(error, SystemError), raised(error), line)
+        return table_result(
+            producer, not isinstance(error, SystemError), describe_error(error), line
+        )
     return table_result(producer, True, f"a {type(made).__name__}", line)
 
 
@@ -71,7 +73,7 @@ def to_py_takes_ownership(producer: Producer) -> CheckResult:
     observed = f"{'' if right else 'not '}of the type; {calls}"
     held = right and during == 0 and given.deleter_calls == 1
     result = table_result(producer, held, observed, line)
-    return harmed(result, DOUBLE_FREE) if given.deleter_calls > 1 else result
+    return add_harm(result, DOUBLE_FREE) if given.deleter_calls > 1 else result
 
 
 @check(
@@ -89,7 +91,9 @@ def caller_keeps_tensor_after_failure(producer: Producer) -> CheckResult:
         api.to_py(given)
     except Exception as error:
         calls = given.deleter_calls
-        return table_result(producer, calls == 0, f"{raised(error)}; {calls} deleter calls", line)
+        return table_result(
+            producer, calls == 0, f"{describe_error(error)}; {calls} deleter calls", line
+        )
     raise NotApplicable("it imports any dtype")
 
 
@@ -119,8 +123,8 @@ def to_py_validates(given: Given, producer: Producer) -> CheckResult:
         calls = sent.deleter_calls
         if calls == 0:
             sent.delete()  # after a failure the kit still owns the tensor
-        seen = f"{raised(error)}; {calls} deleter calls"
-        return harmed(table_result(producer, calls <= 1, seen, line), DOUBLE_FREE)
+        seen = f"{describe_error(error)}; {calls} deleter calls"
+        return add_harm(table_result(producer, calls <= 1, seen, line), DOUBLE_FREE)
     return table_result(producer, False, f"imported as {type(made).__name__}", line)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from refarray.conformance.cases import CheckResult, NotApplicable, check, check_cases
 from refarray.conformance.harness.consumer import Consumer, Import
-from refarray.conformance.harness.producer import raised
-from refarray.conformance.harness.statement import own_values
+from refarray.conformance.harness.producer import describe_error
+from refarray.conformance.harness.statement import read_values
 from refarray.conformance.matrix.exchange import Pair
 from refarray.conformance.subjects.libraries import REFARRAY
 from refarray.conformance.suite.producer.dtypes import STANDARD
@@ -30,13 +30,13 @@ def to_refarray(pair: Pair, text: str) -> tuple[object, Import]:
     array = pair.producer.make(text)
     found = partner().take(array)
     if found.error is not None:
-        raise NotApplicable(f"it is not exported: {raised(found.error)}")
+        raise NotApplicable(f"it is not exported: {describe_error(found.error)}")
     return array, found
 
 
 def read_by_refarray(given: Import) -> Any:
     """The values of an array of refarray, as refarray reads them."""
-    return own_values(REFARRAY, partner().namespace, given.array, "")
+    return read_values(REFARRAY, partner().namespace, given.array, "")
 
 
 def from_refarray(pair: Pair, given: Import) -> Import:

@@ -13,15 +13,21 @@ from refarray.conformance.cases import (
     subject_code,
 )
 from refarray.conformance.gpu.device_fixture import DeviceFixture
-from refarray.conformance.harness.producer import ABSENT, VERSIONED, Export, Producer, raised
+from refarray.conformance.harness.producer import (
+    ABSENT,
+    VERSIONED,
+    Export,
+    Producer,
+    describe_error,
+)
 from refarray.conformance.requirements import Level
 from refarray.conformance.suite.on_devices import (
     check_on_devices,
-    copied_on,
     export_for,
     handle_of,
+    is_copied_on,
 )
-from refarray.conformance.suite.producer.protocol import missing_methods
+from refarray.conformance.suite.producer.protocol import list_missing
 from refarray.conformance.suite.signatures import KEYWORDS, has_neutral_default, read_signature
 
 
@@ -35,7 +41,7 @@ def require_array_api(producer: Producer) -> None:
     "AAPI-01", "producer", "names", "from_dlpack is in the namespace, both methods are on the array"
 )
 def namespace_has_from_dlpack(producer: Producer) -> CheckResult:
-    missing = missing_methods(producer.make(producer.text()))
+    missing = list_missing(producer.make(producer.text()))
     if missing:
         raise NotApplicable(f"missing: {', '.join(missing)}")
     call = producer.subject.from_dlpack
@@ -43,7 +49,7 @@ def namespace_has_from_dlpack(producer: Producer) -> CheckResult:
         try:
             eval(call.partition("(")[0], producer.namespace)
         except Exception as error:
-            missing.append(raised(error))
+            missing.append(describe_error(error))
     return CheckResult(
         not missing,
         f"missing: {', '.join(missing) or 'none'}",
@@ -67,7 +73,7 @@ def signature_has_keywords(producer: Producer) -> CheckResult:
     try:
         signature, observed = read_signature(method)
     except (TypeError, ValueError) as error:
-        return CheckResult(False, raised(error), repro)
+        return CheckResult(False, describe_error(error), repro)
     found = [signature.parameters.get(name) for name in KEYWORDS]
     if not all(parameter is not None for parameter in found):
         return CheckResult(False, observed, repro)
@@ -118,7 +124,7 @@ def to_device_copies_in_stream(fixture: DeviceFixture, producer: Producer) -> Ch
         moved = fixture.eval(text, _x=array, _t=stream)
         return producer.export(text, moved, stream=-1, **VERSIONED)
 
-    held, observed = copied_on(fixture, stream, source.address, move)
+    held, observed = is_copied_on(fixture, stream, source.address, move)
     there = fixture.on.stream.format(1)
     call = fixture.on.move.format("x", 1, handle_of(fixture))
     repro = fixture.repro(f"x = {fixture.text()}; t = {there}", f"y = {call}")
@@ -141,5 +147,5 @@ def to_device_refuses_bad_streams(fixture: DeviceFixture, producer: Producer) ->
     try:
         eval(call, {**fixture.namespace, "_x": array})
     except Exception as error:
-        return CheckResult(True, raised(error), repro)
+        return CheckResult(True, describe_error(error), repro)
     return CheckResult(False, f"stream={wrong} is taken", repro)

@@ -14,7 +14,7 @@ from refarray.conformance.cases import (
 from refarray.conformance.dlpack import GPU_MEMORY, HOST_READABLE
 from refarray.conformance.gpu.device_fixture import DeviceFixture
 from refarray.conformance.harness.producer import VERSIONED, Producer
-from refarray.conformance.suite.exports import LAYOUTS, exported
+from refarray.conformance.suite.exports import LAYOUTS, export_kind
 from refarray.conformance.suite.on_devices import (
     BOTH,
     array_of,
@@ -48,7 +48,7 @@ def device_is_a_pair(producer: Producer) -> CheckResult:
 
 @check("DEV-02", "producer", "cpu", "device_id is 0 for host memory")
 def host_device_id(producer: Producer) -> CheckResult:
-    export = exported(producer, "plain")
+    export = export_kind(producer, "plain")
     kind, number = export["device"]
     if kind not in HOST_READABLE:
         raise NotApplicable(f"its arrays lie on device type {kind}")
@@ -93,7 +93,7 @@ def readable(address: int) -> bool:
     "memory that the host can read is not announced under a GPU's device type",
 )
 def host_memory_is_not_gpu_memory(producer: Producer) -> CheckResult:
-    export = exported(producer, "plain")
+    export = export_kind(producer, "plain")
     kind = export["device"][0]
     held = kind not in GPU_MEMORY or not readable(export.address)
     return producer.seen(held, export, f"device type {kind}", field="device_type")
@@ -141,7 +141,7 @@ def second_device_is_announced(producer: Producer, kind: str) -> CheckResult:
 # --- on devices
 
 
-def announced_memory_type(fixture: DeviceFixture, producer: Producer, kind: str) -> CheckResult:
+def judge_memory_type(fixture: DeviceFixture, producer: Producer, kind: str) -> CheckResult:
     text, array = array_of(fixture, kind)
     device = producer.device(array)
     repro = fixture.repro(f"print({text}.__dlpack_device__())")
@@ -174,7 +174,7 @@ for _kind, _vendors in MEMORY.items():
         *("DEV-04", "producer", _kind, f"{_kind} memory is announced as such"),
         vendors=_vendors,
         value=_kind,
-    )(announced_memory_type)
+    )(judge_memory_type)
     check_on_devices(
         *("DEV-03", "producer", _kind, "the struct's device is the announced one"),
         vendors=_vendors,

@@ -11,9 +11,9 @@ from refarray.conformance.cases import (
     CheckResult,
     NotApplicable,
     add,
+    add_harm,
     check,
     check_cases,
-    harmed,
 )
 from refarray.conformance.dlpack import HOST_READABLE, SUBBYTE_PADDED
 from refarray.conformance.harness import memory
@@ -82,14 +82,14 @@ SUBBYTE = (*("float4_e2m1fn", "float4_e2m1fn_x2", "float6_e2m3fn", "float6_e3m2f
 WAYS: dict[str, dict[str, Any]] = {"versioned": VERSIONED, "legacy": {}}
 
 
-def packed_bytes(sub: SubByte) -> bytes:
+def read_packed(sub: SubByte) -> bytes:
     """The packed data of an array."""
     bits = sub.dtype[1]
     number = sum(code << (index * bits) for index, code in enumerate(sub.codes))
     return number.to_bytes((len(sub.codes) * bits + 7) // 8, "little")
 
 
-def claimed(producer: Producer, name: str) -> SubByte:
+def find_claimed(producer: Producer, name: str) -> SubByte:
     """The array of that dtype. NotApplicable if the adapter claims none."""
     if name not in producer.subject.subbyte:
         raise NotApplicable(f"the adapter of {producer.subject.name} claims no {name}")
@@ -105,7 +105,7 @@ def codes_of(export: Export, sub: SubByte, padded: bool) -> list[int]:
 
 def bits_in_memory(producer: Producer, name: str, way: str, part: str) -> CheckResult:
     """Reads one export; `part` is the name of the check of its dtype."""
-    sub = claimed(producer, name)
+    sub = find_claimed(producer, name)
     array = producer.make(sub.text)
     export = producer.export(sub.text, array, **WAYS[way])
     if export.error is not None:
@@ -122,14 +122,14 @@ def bits_in_memory(producer: Producer, name: str, way: str, part: str) -> CheckR
         held, observed = False, f"{error}"
     if not held:
         observed += f" of {list(sub.codes)}"
-        observed += "; a byte each without the padded flag" if _unpacked(export, sub) else ""
-    right = bytes(sub.codes) if padded else packed_bytes(sub)
+        observed += "; a byte each without the padded flag" if _is_unpacked(export, sub) else ""
+    right = bytes(sub.codes) if padded else read_packed(sub)
     whole = producer.read_bytes(export, held, observed, right)
-    whole = harmed(whole, WRONG_DATA)
+    whole = add_harm(whole, WRONG_DATA)
     return replace(whole, parts={part: dtype})
 
 
-def _unpacked(export: Export, sub: SubByte) -> bool:
+def _is_unpacked(export: Export, sub: SubByte) -> bool:
     """Whether the memory holds an element in each byte."""
     try:
         return codes_of(export, sub, padded=True) == list(sub.codes)

@@ -7,7 +7,7 @@ from refarray.conformance.cases import CheckResult, NotApplicable, check, check_
 from refarray.conformance.dlpack import READ_ONLY
 from refarray.conformance.gpu.device_fixture import DeviceFixture
 from refarray.conformance.harness.producer import VERSIONED, Export, Producer
-from refarray.conformance.suite.exports import LAYOUTS, exported
+from refarray.conformance.suite.exports import LAYOUTS, export_kind
 from refarray.conformance.suite.on_devices import check_on_devices
 
 
@@ -23,14 +23,14 @@ def flags_result(producer: Producer, held: bool, export: Export) -> CheckResult:
     "no flag bit is set that DLPack 1.3 does not define",
 )
 def only_known_flags(producer: Producer, kind: str) -> CheckResult:
-    export = exported(producer, kind)
+    export = export_kind(producer, kind)
     held = judgements.sets_only_known_flags(export.flags)
     return producer.seen(held, export, f"flags {export.flags:#x}", field="flags")
 
 
 @check("FLAG-02", "producer", "readonly", "READ_ONLY is set on data that must not be written")
 def read_only_is_set(producer: Producer) -> CheckResult:
-    export = exported(producer, "readonly")
+    export = export_kind(producer, "readonly")
     return flags_result(producer, bool(export.flags & READ_ONLY), export)
 
 
@@ -38,7 +38,7 @@ def read_only_is_set(producer: Producer) -> CheckResult:
 def read_only_is_clear(producer: Producer) -> CheckResult:
     if producer.subject.immutable:
         raise NotApplicable("its arrays may never be written")
-    export = exported(producer, "plain")
+    export = export_kind(producer, "plain")
     return flags_result(producer, not export.flags & READ_ONLY, export)
 
 
@@ -61,7 +61,7 @@ def read_only_is_refused_to_legacy_consumers(producer: Producer) -> CheckResult:
     "copy=True sets IS_COPIED",
 )
 def copy_is_marked(producer: Producer, kind: str) -> CheckResult:
-    export = exported(producer, kind, copy=True, **VERSIONED)
+    export = export_kind(producer, kind, copy=True, **VERSIONED)
     return flags_result(producer, judgements.marks_copy(export.flags), export)
 
 
@@ -106,7 +106,7 @@ def copies_share_no_memory(producer: Producer) -> CheckResult:
     "FLAG-06", "producer", "readonly", "a copy of read-only data may be written: READ_ONLY is clear"
 )
 def copy_is_writable(producer: Producer) -> CheckResult:
-    export = exported(producer, "readonly", copy=True, **VERSIONED)
+    export = export_kind(producer, "readonly", copy=True, **VERSIONED)
     return flags_result(producer, not export.flags & READ_ONLY, export)
 
 

@@ -20,21 +20,21 @@ from refarray.conformance.cases import (
     CheckResult,
     NotApplicable,
     about,
+    add_harm,
     check,
     check_cases,
-    harmed,
     subject_code,
 )
 from refarray.conformance.dlpack import HOST_READABLE, READ_ONLY
-from refarray.conformance.harness.producer import VERSIONED, Export, Producer, raised
+from refarray.conformance.harness.producer import VERSIONED, Export, Producer, describe_error
 from refarray.conformance.requirements import Level
 from refarray.conformance.suite.exports import (
     SubjectCalls,
     Taken,
     host_export,
     intact_result,
-    taken,
-    taken_result,
+    report_taken,
+    take_plain,
 )
 from refarray.conformance.suite.producer.devices import readable
 
@@ -69,7 +69,7 @@ def memory_is_returned(
     grown = (grow(ROUNDS) - before) / 2**20
     export = host_export(producer)
     observed = f"{grown:.0f} MiB more after {ROUNDS} arrays of 2 MiB"
-    return taken_result(producer, grown < ROUNDS * 2 * 0.5, export, observed)
+    return report_taken(producer, grown < ROUNDS * 2 * 0.5, export, observed)
 
 
 EXPORTS: dict[str, dict[str, Any]] = {
@@ -128,14 +128,14 @@ def deleter_sets_no_exception(producer: Producer) -> CheckResult:
     try:
         it.owned.drop()
     except Exception as error:
-        return taken_result(producer, False, it.export, raised(error), "owned.drop()")
-    return taken_result(producer, True, it.export, "nothing set", "owned.drop()")
+        return report_taken(producer, False, it.export, describe_error(error), "owned.drop()")
+    return report_taken(producer, True, it.export, "nothing set", "owned.drop()")
 
 
 def deleter_elsewhere(producer: Producer, drop: Callable[[Any], None]) -> CheckResult:
-    it = taken(producer)
+    it = take_plain(producer)
     drop(it.owned)
-    return taken_result(producer, True, it.export, "it ran", "owned.drop_in_thread(False)")
+    return report_taken(producer, True, it.export, "it ran", "owned.drop_in_thread(False)")
 
 
 @check(
@@ -168,11 +168,11 @@ def deleter_without_gil(producer: Producer) -> CheckResult:
     risky=True,
 )
 def data_outlives_array(producer: Producer) -> CheckResult:
-    it = taken(producer)
+    it = take_plain(producer)
     churn = [producer.make(producer.text()) for _ in range(64)]  # reuses freed memory
     held = it.intact
     del churn
-    return harmed(intact_result(producer, held, it.export), FREED)
+    return add_harm(intact_result(producer, held, it.export), FREED)
 
 
 @check(
@@ -191,7 +191,7 @@ def writes_are_seen(producer: Producer) -> CheckResult:
     _adversary.take(export.capsule).write(struct.pack("f", 41.5))
     again = _adversary.take(host_export(producer, array, text).capsule)
     (value,) = struct.unpack("f", again.read(4))
-    return taken_result(producer, value == 41.5, export, f"wrote 41.5, reads {value}")
+    return report_taken(producer, value == 41.5, export, f"wrote 41.5, reads {value}")
 
 
 @check(
@@ -216,10 +216,12 @@ def resize_keeps_exported_memory(producer: Producer) -> CheckResult:
     try:
         getattr(array, name)((2 * RESIZED,))
     except Exception as error:
-        return CheckResult(it.intact, f"{line} raised {raised(error)}", producer.repro(*lines))
+        return CheckResult(
+            it.intact, f"{line} raised {describe_error(error)}", producer.repro(*lines)
+        )
     held = readable(it.export.address) and it.intact
     observed = "the data is still there" if held else "its memory was freed while it was exported"
-    return harmed(CheckResult(held, observed, producer.repro(*lines)), FREED)
+    return add_harm(CheckResult(held, observed, producer.repro(*lines)), FREED)
 
 
 @check(
@@ -241,9 +243,9 @@ def exports_are_independent(producer: Producer) -> CheckResult:
     if places[0] == places[1] and held:
         # One struct with a count of its users: the texts neither allow nor forbid it, and a
         # consumer cannot tell the difference.
-        result = taken_result(producer, False, exports[0], observed)
+        result = report_taken(producer, False, exports[0], observed)
         return replace(result, level=Level.DISPUTED)
-    return taken_result(producer, held, exports[0], observed)
+    return report_taken(producer, held, exports[0], observed)
 
 
 @check("LIFE-21", "producer", "refused", "a refused export leaves the array's references unchanged")
@@ -308,4 +310,4 @@ def concurrent_exports(producer: Producer) -> CheckResult:
 
     with ThreadPoolExecutor(4) as pool:
         right = list(pool.map(work, range(4)))
-    return taken_result(producer, all(right), export, f"right in {sum(right)} of 4 threads")
+    return report_taken(producer, all(right), export, f"right in {sum(right)} of 4 threads")

@@ -14,7 +14,7 @@ from refarray._hang_detector import LOOK_SECONDS, HangDetector
 from refarray.conformance import _adversary
 from refarray.conformance.cases import CheckResult, NotApplicable, about, check
 from refarray.conformance.harness.producer import Producer
-from refarray.conformance.suite.exports import host_export, taken_result
+from refarray.conformance.suite.exports import host_export, report_taken
 
 SECONDS = 20.0
 """The timeout of importing a library in a sub-interpreter."""
@@ -29,7 +29,7 @@ def late_deleter(producer: Producer, line: str, keep: Callable[[Any], None]) -> 
     export = host_export(producer, text=producer.text(kind))
     owned = _adversary.take(export.capsule)
     export.capsule = None
-    result = taken_result(producer, True, export, ENDED, f"owned.{line}")
+    result = report_taken(producer, True, export, ENDED, f"owned.{line}")
     about(result.repro)
     keep(owned)
     return result

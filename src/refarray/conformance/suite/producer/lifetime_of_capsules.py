@@ -11,8 +11,8 @@ from refarray.conformance.suite.exports import (
     Taken,
     host_export,
     intact_result,
-    taken,
-    taken_result,
+    report_taken,
+    take_plain,
 )
 
 
@@ -40,7 +40,7 @@ def capsule_name_is_static(producer: Producer) -> CheckResult:
     first, second = (host_export(producer) for _ in range(2))
     places = [_adversary.inspect(each.capsule)["name_address"] for each in (first, second)]
     observed = f"{places[0]:#x} and {places[1]:#x}"
-    return taken_result(producer, places[0] == places[1], first, observed)
+    return report_taken(producer, places[0] == places[1], first, observed)
 
 
 def drop_capsule_then_tensor(producer: Producer, it: Taken) -> CheckResult:
@@ -59,7 +59,7 @@ def drop_capsule_then_tensor(producer: Producer, it: Taken) -> CheckResult:
     risky=True,
 )
 def used_capsule_is_dropped(producer: Producer) -> CheckResult:
-    return drop_capsule_then_tensor(producer, taken(producer))
+    return drop_capsule_then_tensor(producer, take_plain(producer))
 
 
 @check(
@@ -70,7 +70,7 @@ def used_capsule_is_dropped(producer: Producer) -> CheckResult:
     risky=True,
 )
 def foreign_capsule_is_dropped(producer: Producer) -> CheckResult:
-    it = taken(producer, rename=False)
+    it = take_plain(producer, rename=False)
     _adversary.rename(it.export.capsule, "foo")
     return drop_capsule_then_tensor(producer, it)
 
@@ -83,7 +83,9 @@ def foreign_capsule_is_dropped(producer: Producer) -> CheckResult:
     risky=True,
 )
 def consumer_clears_destructor_and_renames(producer: Producer) -> CheckResult:
-    return drop_capsule_then_tensor(producer, taken(producer, rename=True, clear_destructor=True))
+    return drop_capsule_then_tensor(
+        producer, take_plain(producer, rename=True, clear_destructor=True)
+    )
 
 
 @check(
@@ -94,7 +96,9 @@ def consumer_clears_destructor_and_renames(producer: Producer) -> CheckResult:
     risky=True,
 )
 def consumer_only_clears_destructor(producer: Producer) -> CheckResult:
-    return drop_capsule_then_tensor(producer, taken(producer, rename=False, clear_destructor=True))
+    return drop_capsule_then_tensor(
+        producer, take_plain(producer, rename=False, clear_destructor=True)
+    )
 
 
 @check(
@@ -113,4 +117,4 @@ def destructor_keeps_pending_exception(producer: Producer) -> CheckResult:
     left = _adversary.drop_pending(capsules, error)
     with subject_code():
         observed = f"pending afterwards: {left!r}"
-    return taken_result(producer, left is error, export, observed)
+    return report_taken(producer, left is error, export, observed)

@@ -12,12 +12,12 @@ from refarray.conformance.cases import (
     check_cases,
     subject_code,
 )
-from refarray.conformance.harness.producer import VERSIONED, Producer, raised
+from refarray.conformance.harness.producer import VERSIONED, Producer, describe_error
 from refarray.conformance.requirements import Level
 from refarray.conformance.suite.producer.tensors_states import (
     CANNOT_BE_DESCRIBED,
     WITHOUT_MEMORY,
-    exported_state,
+    export_state,
 )
 from refarray.conformance.suite.signatures import KEYWORDS
 
@@ -34,7 +34,7 @@ def no_positional_arguments(producer: Producer) -> CheckResult:
     try:
         type(array).__dlpack__(array, None)
     except Exception as error:
-        return CheckResult(isinstance(error, TypeError), raised(error), repro, level=level)
+        return CheckResult(isinstance(error, TypeError), describe_error(error), repro, level=level)
     return CheckResult(False, "accepted", repro, level=level)
 
 
@@ -143,7 +143,7 @@ def subclass_is_exported(producer: Producer) -> CheckResult:
     "{value}: what cannot be exported is a BufferError",
 )
 def class_of_refusal(producer: Producer, kind: str) -> CheckResult:
-    export = exported_state(producer, kind)
+    export = export_state(producer, kind)
     if export.error is None and kind in WITHOUT_MEMORY:
         raise NotApplicable("it is exported: TENS-17 judges that")
     return producer.seen(isinstance(export.error, BufferError), export)
@@ -157,5 +157,5 @@ def class_of_refusal(producer: Producer, kind: str) -> CheckResult:
     level="HAZARD",  # the texts know no masks
 )
 def mask_is_not_dropped(producer: Producer, kind: str) -> CheckResult:
-    export = exported_state(producer, kind)
+    export = export_state(producer, kind)
     return producer.seen(export.error is not None, export)

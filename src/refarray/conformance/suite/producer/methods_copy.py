@@ -9,12 +9,12 @@ from refarray.conformance.cases import CheckResult, NotApplicable, check, check_
 from refarray.conformance.gpu.device_fixture import DeviceFixture
 from refarray.conformance.harness.producer import VERSIONED, Producer
 from refarray.conformance.requirements import Level
-from refarray.conformance.suite.exports import exported
+from refarray.conformance.suite.exports import export_kind
 from refarray.conformance.suite.on_devices import (
     check_on_devices,
-    copied_on,
     export_for,
     handle_of,
+    is_copied_on,
 )
 
 
@@ -62,7 +62,7 @@ def copy_true_legacy(producer: Producer, keywords: dict[str, Any]) -> CheckResul
 def copy_false(producer: Producer, kind: str) -> CheckResult:
     text = producer.text(kind)
     array = producer.make(text)
-    exported(producer, kind)  # NotApplicable if this kind cannot be exported at all
+    export_kind(producer, kind)  # NotApplicable if this kind cannot be exported at all
     export, again = (producer.export(text, array, copy=False, **VERSIONED) for _ in range(2))
     if export.error is not None:
         return producer.seen(isinstance(export.error, BufferError), export)
@@ -88,7 +88,7 @@ def copy_in_stream(fixture: DeviceFixture, producer: Producer) -> CheckResult:
     array = fixture.array()
     source = export_for(producer, fixture, array, -1)
     stream = fixture.foreign()
-    held, observed = copied_on(
+    held, observed = is_copied_on(
         fixture,
         stream,
         source.address,

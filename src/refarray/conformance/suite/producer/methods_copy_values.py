@@ -14,7 +14,7 @@ from refarray.conformance.cases import (
     CheckResult,
     NotApplicable,
     add,
-    harmed,
+    add_harm,
 )
 from refarray.conformance.dlpack import HOST_READABLE, IS_COPIED, READ_ONLY
 from refarray.conformance.harness import memory
@@ -153,7 +153,7 @@ def copy_true(way: str, source: Source, flag: str, producer: Producer) -> CheckR
     beside = plain if held or copy.address == plain.address else None
     whole = producer.seen(held, copy, observed, field="data", beside=beside)
     if beside is None and memory.elements(said.shape) and not copied.read.judge_values()[0]:
-        whole = harmed(whole, WRONG_DATA)
+        whole = add_harm(whole, WRONG_DATA)
     if not copy.versioned or not flag or not plain_is_flagged(producer):
         return whole
     marked = bool(copy.flags & IS_COPIED)

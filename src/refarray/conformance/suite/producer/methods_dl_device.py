@@ -44,7 +44,7 @@ def own_device(producer: Producer) -> CheckResult:
 UNSERVED = {"vpi": (9, 0), "no-such-gpu": (2, 2**30), "second-cpu": (1, 1), "unknown-type": (99, 0)}
 
 
-def unserved_device(
+def judge_unserved_device(
     producer: Producer, device: tuple[int, int], **keywords: tuple[int, int]
 ) -> CheckResult:
     export = producer.export(producer.text(), dl_device=device, **keywords)
@@ -58,7 +58,7 @@ UNSERVED_DEVICE = "dl_device={value}, which it cannot serve, is a BufferError"
 # The header gives every CPU the id 0; the texts do not say what another id asks for.
 @check_cases("PROD-06", "producer", UNSERVED, UNSERVED_DEVICE, level={"second-cpu": "DISPUTED"})
 def unserved_device_versioned(producer: Producer, device: tuple[int, int]) -> CheckResult:
-    return unserved_device(producer, device, **VERSIONED)
+    return judge_unserved_device(producer, device, **VERSIONED)
 
 
 @check_cases(
@@ -69,7 +69,7 @@ def unserved_device_versioned(producer: Producer, device: tuple[int, int]) -> Ch
     level={"second-cpu-legacy": "DISPUTED"},
 )
 def unserved_device_legacy(producer: Producer, device: tuple[int, int]) -> CheckResult:
-    return unserved_device(producer, device)
+    return judge_unserved_device(producer, device)
 
 
 MALFORMED: dict[str, Any] = {

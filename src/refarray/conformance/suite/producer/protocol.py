@@ -10,7 +10,7 @@ from refarray.conformance.harness.producer import Producer
 METHODS = ("__dlpack__", "__dlpack_device__")
 
 
-def missing_methods(array: Any) -> list[str]:
+def list_missing(array: Any) -> list[str]:
     """The methods of the protocol that the array's type lacks."""
     with subject_code():
         return [name for name in METHODS if not hasattr(type(array), name)]
@@ -19,6 +19,6 @@ def missing_methods(array: Any) -> list[str]:
 @check("CONS-02", "producer", "methods", "the array type has __dlpack__ and __dlpack_device__")
 def type_has_both_methods(producer: Producer) -> CheckResult:
     text = producer.text()
-    missing = missing_methods(producer.make(text))
+    missing = list_missing(producer.make(text))
     observed = f"missing: {', '.join(missing) or 'none'}"
     return CheckResult(not missing, observed, producer.repro(f"print(dir({text}))"))

@@ -7,7 +7,7 @@ import ctypes
 from refarray.conformance.cases import CheckResult, NotApplicable, check, check_cases
 from refarray.conformance.dlpack import HOST_READABLE
 from refarray.conformance.harness.producer import VERSIONED, Producer
-from refarray.conformance.suite.exports import LAYOUTS, exported
+from refarray.conformance.suite.exports import LAYOUTS, export_kind
 
 
 def kinds(*names: str) -> dict[str, str]:
@@ -23,7 +23,7 @@ def kinds(*names: str) -> dict[str, str]:
 )
 def data_and_byte_offset(producer: Producer) -> CheckResult:
     producer.require_usual_plain()
-    export = exported(producer, "plain")
+    export = export_kind(producer, "plain")
     if export["device"][0] not in HOST_READABLE:
         raise NotApplicable("its data cannot be read from the host")
     value = ctypes.c_float.from_address(export.address + 4).value
@@ -38,7 +38,7 @@ def data_and_byte_offset(producer: Producer) -> CheckResult:
     "data is aligned to 256 bytes, which one sentence requires and another does not",
 )
 def data_is_aligned(producer: Producer) -> CheckResult:
-    export = exported(producer, "plain")
+    export = export_kind(producer, "plain")
     rest = int(export["data"] or 0) % 256
     observed = f"data {export['data']:#x}, {rest} beyond"
     return producer.seen(rest == 0, export, observed, field="data")
@@ -48,13 +48,13 @@ def data_is_aligned(producer: Producer) -> CheckResult:
     "TENS-03", "producer", kinds("empty", "empty2"), "data is NULL where there are no elements"
 )
 def empty_data_is_null(producer: Producer, kind: str) -> CheckResult:
-    export = exported(producer, kind)
+    export = export_kind(producer, kind)
     return producer.seen(not export["data"], export, f"data {export['data']:#x}", field="data")
 
 
 @check_cases("TENS-06", "producer", kinds(*LAYOUTS), "strides are not NULL where ndim is not 0")
 def strides_are_given(producer: Producer, kind: str) -> CheckResult:
-    export = exported(producer, kind)
+    export = export_kind(producer, kind)
     held = export["ndim"] == 0 or export["strides"] is not None
     if not held and (export["version"] or (0, 0)) < (1, 2):
         raise NotApplicable(f"{export}: before 1.2 NULL strides mean row-major order")
@@ -63,7 +63,7 @@ def strides_are_given(producer: Producer, kind: str) -> CheckResult:
 
 @check_cases("TENS-08", "producer", kinds(*LAYOUTS), "shape is not NULL where ndim is not 0")
 def shape_is_given(producer: Producer, kind: str) -> CheckResult:
-    export = exported(producer, kind)
+    export = export_kind(producer, kind)
     held = export["ndim"] == 0 or export["shape"] is not None
     return producer.seen(held, export, f"shape {export['shape']}", field="shape")
 
@@ -80,7 +80,7 @@ def odd_byte_strides(producer: Producer) -> CheckResult:
     "TENS-16", "producer", "dropped", "shape and strides stay valid after the array is destroyed"
 )
 def shape_outlives_array(producer: Producer) -> CheckResult:
-    export = exported(producer, "transposed")
+    export = export_kind(producer, "transposed")
     before = (export["shape"], export["strides"])
     churn = [producer.make(producer.text("one")) for _ in range(64)]  # reuses freed memory
     again = producer.read(export.capsule) or {}

@@ -16,7 +16,7 @@ from refarray.conformance.cases import (
     CheckResult,
     NotApplicable,
     add,
-    harmed,
+    add_harm,
 )
 from refarray.conformance.dlpack import (
     HOST_READABLE,
@@ -127,10 +127,10 @@ class Trial:
             memory.write(reading.address, old)
         except Unreadable:
             return False
-        return bool(next(memory.flat(now.values)) == memory.decoded(new, reading.dtype))
+        return bool(next(memory.flat(now.values)) == memory.decode(new, reading.dtype))
 
 
-def tried(producer: Producer, source: Source, keywords: dict[str, Any]) -> Trial:
+def export_twice(producer: Producer, source: Source, keywords: dict[str, Any]) -> Trial:
     """Exports an array twice. NotApplicable if the producer refuses: other checks judge that."""
     text = source.text(producer)
     array = producer.make(text)
@@ -182,7 +182,7 @@ def read_only_is_right(trial: Trial) -> Verdict | None:
     return bool(flags & READ_ONLY) is not writable, f"flags {flags}"
 
 
-def copied_is_clear(trial: Trial) -> Verdict | None:
+def judge_copied_flag(trial: Trial) -> Verdict | None:
     """FLAG-04."""
     if not trial.shared:
         return None  # it was copied: TENS-18
@@ -190,7 +190,7 @@ def copied_is_clear(trial: Trial) -> Verdict | None:
     return not flags & IS_COPIED, f"flags {flags}"
 
 
-def padded_is_clear(trial: Trial) -> Verdict | None:
+def judge_padded_flag(trial: Trial) -> Verdict | None:
     """FLAG-07."""
     flags = trial.export.flags
     return not flags & SUBBYTE_PADDED, f"flags {flags}"
@@ -225,17 +225,19 @@ EITHER: dict[str, tuple[str, Judge, str]] = {
 VERSIONED_ONLY: dict[str, tuple[str, Judge, str]] = {
     "FLAG-01": ("no undefined flag bit is set", flags_are_known, "flags"),
     "FLAG-02": ("READ_ONLY is set exactly on protected data", read_only_is_right, "flags"),
-    "FLAG-04": ("IS_COPIED is clear where nothing was copied", copied_is_clear, "flags"),
-    "FLAG-07": ("the padded flag is clear: no element is below a byte", padded_is_clear, "flags"),
+    "FLAG-04": ("IS_COPIED is clear where nothing was copied", judge_copied_flag, "flags"),
+    "FLAG-07": ("the padded flag is clear: no element is below a byte", judge_padded_flag, "flags"),
 }
 
 
 def read_export(way: str, source: Source, names: dict[str, str], producer: Producer) -> CheckResult:
     """Reads one export. `names`: row of EITHER or VERSIONED_ONLY → the name of its check."""
-    trial = tried(producer, source, WAYS[way])
+    trial = export_twice(producer, source, WAYS[way])
     if trial.on_host:
         held, observed = trial.reading.judge_values()
-        whole = harmed(producer.seen(held, trial.export, observed, field="byte_offset"), WRONG_DATA)
+        whole = add_harm(
+            producer.seen(held, trial.export, observed, field="byte_offset"), WRONG_DATA
+        )
     else:
         whole = CheckResult(None, "its data cannot be read from the host", "")
     parts = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from refarray.conformance.cases import WRONG_DATA, CheckResult, NotApplicable, check_cases, harmed
+from refarray.conformance.cases import WRONG_DATA, CheckResult, NotApplicable, add_harm, check_cases
 from refarray.conformance.dlpack import HOST_READABLE
 from refarray.conformance.harness import memory
 from refarray.conformance.harness.memory import Unreadable
@@ -27,7 +27,7 @@ CANNOT_BE_DESCRIBED = (
 """Data that no DLTensor describes, or that the library does not export."""
 
 
-def exported_state(producer: Producer, kind: str, way: str = "versioned") -> Export:
+def export_state(producer: Producer, kind: str, way: str = "versioned") -> Export:
     """The export of an array in that state."""
     return producer.ask(producer.text(kind), **(VERSIONED if way == "versioned" else {}))
 
@@ -51,7 +51,7 @@ def pending_values(producer: Producer, row: tuple[str, str]) -> CheckResult:
     assert export.held is not None
     said = statement(producer.subject, producer.namespace, array, name)
     held, observed = Reading(export.held, said, triple).judge_values()
-    return harmed(producer.read_by_numpy(export, held, observed), WRONG_DATA)
+    return add_harm(producer.read_by_numpy(export, held, observed), WRONG_DATA)
 
 
 @check_cases(
@@ -62,7 +62,7 @@ def pending_values(producer: Producer, row: tuple[str, str]) -> CheckResult:
     risky=True,
 )
 def no_memory(producer: Producer, kind: str) -> CheckResult:
-    export = exported_state(producer, kind)
+    export = export_state(producer, kind)
     if export.held is None:
         return producer.seen(export.error is not None, export)
     if memory.elements(tuple(export["shape"] or ())) == 0:
@@ -74,6 +74,6 @@ def no_memory(producer: Producer, kind: str) -> CheckResult:
         what = f"{error}"
     observed = f"exported with shape {tuple(export['shape'] or ())} at {export.address:#x}: {what}"
     if export.address:
-        return harmed(producer.seen(False, export, observed, field="data"), WRONG_DATA)
+        return add_harm(producer.seen(False, export, observed, field="data"), WRONG_DATA)
     result = producer.read_bytes(export, False, observed, b"")
-    return harmed(replace(result, wrong="saw == 'NULL'"), WRONG_DATA)
+    return add_harm(replace(result, wrong="saw == 'NULL'"), WRONG_DATA)
