@@ -41,6 +41,8 @@ KINDS = {
     "docs/records/*": RECORDED,
     "docs/*.json": RECORDED,
     "tests/gates/same_bits.json": RECORDED,
+    "tools/gates/mutants/rates.toml": RECORDED,
+    "tools/gates/mutants/survivors.toml": RECORDED,
 }
 
 #: Folders whose own folders are counted one by one.

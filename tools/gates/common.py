@@ -23,6 +23,7 @@ OF_THE_REPOSITORY = (
     "test_docs.py",
     "test_extensions.py",
     "test_function_rows.py",
+    "test_generated_mutants.py",
     "test_headers.py",
     "test_kit_in_ci.py",
     "test_package.py",
