@@ -176,9 +176,10 @@ gate-test-partners: $(VENV)/pip ## heavy partners, and the calls of 80 libraries
 gate-test-foreign: $(VENV)/build ## other projects' released tests with refarray's arrays; SUITE=numpy runs some, UPDATE=1 records the results
 	$(BIN)/python tools/gates/foreign_suites.py $(if $(UPDATE),--write) $(SUITE)
 
-gate-mutants: $(VENV)/package $(VENV)/test ## broken producers and consumers against the conformance kit, and broken array API functions against tests/array_api; SUITE=folder: and against array-api-tests
-	PYTHONPATH=tests:fakegpu $(BIN)/python -m mutants
-	$(BIN)/python tools/gates/array_api_mutants.py $(if $(SUITE),--suite $(SUITE))
+gate-mutants: $(VENV)/$(if $(OWN_BUILD),build,package) $(VENV)/test ## broken producers and consumers against the conformance kit, and bugs generated in every source against the tests; FOLDER="src/dlpack" for some, LIMIT=50 of each, SEED=1, TESTS="files", RECORD=1
+	$(if $(FOLDER),,PYTHONPATH=tests:fakegpu $(BIN)/python -m mutants)
+	$(BIN)/python tools/gates/mutants $(TESTS) $(if $(RECORD),--record) --folder $(or $(FOLDER),src/) \
+	  --limit $(or $(LIMIT),300) --seed $(or $(SEED),32)
 
 gate-fuzz: $(VENV)/build ## libFuzzer on import, copy, layout, computations, products and indexing, and on calls with hostile arguments: FUZZ_RUNS executions (10000000) in two processes; FUZZ_TARGET=extension, FUZZ_SECONDS=18000
 	$(BIN)/python tools/gates/fuzz.py
@@ -217,8 +218,8 @@ gate-test-fakegpu: $(VENV)/build ## the wheel of refarray-fakegpu in an environm
 gate-gpu-sim-tsan: $(VENV)/build $(VENV)/test ## arrays on the simulated drivers under TSAN: unordered work is a race
 	$(BIN)/python tools/gates/gpu_sim_tsan.py $(TESTS)
 
-gate-gpu-mutants: $(VENV)/build $(VENV)/test ## bugs planted in the GPU layer, against its tests on every simulated driver; MUTANT="words" for some, REPORT=1 for what was run
-	$(BIN)/python tools/gates/gpu_mutants $(if $(REPORT),--report) $(MUTANT)
+gate-gpu-mutants: ## the same bugs of the GPU layer only, on every simulated driver
+	$(MAKE) --no-print-directory gate-mutants FOLDER=src/runtime
 
 gate-gpu-nodevice: $(VENV)/build $(VENV)/test $(VENV)/headers ## the vendors' real drivers without a device, and their headers against our declarations
 	$(BIN)/python tools/gates/gpu_nodevice.py
