@@ -36,7 +36,7 @@ ELSEWHERE = (
     *("matrix", "reading", "readers", "spy", "trace", "findings"),
     *("browser", "picture", "report_schema"),
     *("verification", "abi", "array_api_runner", "commands", "kit_in_ci", "repros"),
-    *("pytest_plugin", "extensions", "headers", "c_table", "consumers", "device_mutants"),
+    *("pytest_plugin", "extensions", "headers", "c_table", "consumers", "generated_mutants"),
     *(
         "compilers",
         "drivers",
