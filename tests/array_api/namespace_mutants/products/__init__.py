@@ -1,1 +1,0 @@
-"""Mutants of the products of matrices and vectors."""
