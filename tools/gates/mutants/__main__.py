@@ -38,7 +38,7 @@ from places import Mutant, find, instrument  # noqa: E402
 SURVIVORS, RATES = HERE / "survivors.toml", HERE / "rates.toml"
 TOLERANCE = 1.0  # per cent points, or one mutant: tests that depend on time
 PROCESSES = 2
-BUDGET = 4.0
+BUDGET = 8.0
 SUFFIXES = {".cpp", ".hpp", ".py"}
 #: Tests of the repository and of other projects reach no mutant that others do not.
 LEFT_OUT = {"gates", "package", "partners", "foreign", "consumers", "oom", "mutants", "fuzz"}

@@ -1,4 +1,5 @@
-// Linked into every module: maps the file that REFARRAY_MUTANTS names, which the test process and all its children share.
+// Linked into every module: maps the file that REFARRAY_MUTANTS names, which the test process and
+// all its children share.
 #include "state.hpp"
 
 #include <fcntl.h>
