@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 from collections.abc import Callable
 
+import pytest
 from helpers.cases import run_each
 from helpers.signals import SIZES, is_interrupted, is_interrupted_when_long, lateness, start_timer
 

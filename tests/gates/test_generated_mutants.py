@@ -226,14 +226,15 @@ def test_reasons_are_kept_and_count(
     assert folders == {"src/a": [50.0, 3, 0, 1, 1, 0, 1], "src/other": [50.0, 2, 0, 2, 1, 0, 0]}
 
 
-def test_every_survivor_is_in_the_sources(gate: Any) -> None:
+def test_every_survivor_is_of_a_function(gate: Any) -> None:
+    """Its number in the function may be old: the gate reads and writes these."""
     places = gate.read_reasons()
     found = {
-        mutant.place
+        mutant.place[:2]
         for path in {place[0] for place in places}
         for mutant in gate.find(path, (ROOT / path).read_bytes())
     }
-    assert places.keys() - found == set(), "remove what is gone"
+    assert {place[:2] for place in places} - found == set(), "remove what is gone"
 
 
 def test_every_fault_that_is_left_names_a_function(gate: Any) -> None:
