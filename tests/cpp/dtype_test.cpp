@@ -94,6 +94,17 @@ const Case malformed("malformed names are rejected", [] {
   check(!dtype_from_name(std::string_view("int8x4\0", 7)), "a NUL byte after lanes");
 });
 
+const Case names_of_scalars("ScalarType names the rows of kScalars in their order", [] {
+  using enum ScalarType;
+  expect(info_of(kBool).name, "bool");
+  expect(info_of(kUInt64).name, "uint64");
+  expect(info_of(kBfloat16).name, "bfloat16");
+  expect(info_of(kFloat8_e4m3b11fnuz).name, "float8_e4m3b11fnuz");
+  expect(info_of(kFloat4_e2m1fn).name, "float4_e2m1fn");
+  expect(static_cast<std::size_t>(kFloat4_e2m1fn) + 1, kScalars.size());
+  check(find_scalar(static_cast<unsigned>(Kind::kFloat), 8) == kNone, "no float of 8 bits");
+});
+
 const Case rows("scalar_index() finds every row of kScalars, and all rows differ", [] {
   for (std::size_t i = 0; i < kScalars.size(); ++i) {
     expect(scalar_index(static_cast<unsigned>(kScalars[i].kind), kScalars[i].bits),
