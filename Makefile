@@ -13,6 +13,9 @@ CPP_SOURCES = $(shell find src include fakegpu tests benchmarks -name '*.cpp' -o
 PYTHON_SOURCES = $(wildcard src/refarray src/refarray_strict.py fakegpu tests tools benchmarks examples docs/conf.py)
 MINORS := 3.11 3.12 3.13
 LOCKS := $(wildcard tools/locks/*.txt)
+# $(call run,COMMAND,LOG): runs a build, shows every tenth step, and the end of the log if it fails.
+run = mkdir -p $(dir $2) && rm -f $2.failed && { $1 2>&1 || touch $2.failed; } | tee $2.txt \
+  | sed -un 's/^ *\(\[[0-9]*0\/[0-9]*\]\).*/\1/p' && { test ! -e $2.failed || { tail -n 60 $2.txt; exit 1; }; }
 GATES := $(shell sed -n 's/^gate-\([a-z0-9-]*\):.*/\1/p' Makefile)
 
 .PHONY: help demo test check format docs bench wheels lock findings gate clean
@@ -110,7 +113,7 @@ clean: ## remove everything that was built here
 ctest: $(VENV)/build
 	echo "== C++ tests, built without Python"
 	$(CMAKE) -S . -B build/cpp $(DLPACK) $(EIGEN) > /dev/null
-	$(BIN)/cmake --build build/cpp -- --quiet
+	$(call run,$(BIN)/cmake --build build/cpp,build/cpp-steps)
 	$(BIN)/ctest --test-dir build/cpp --output-on-failure | tail -n +3
 
 abi3: $(VENV)/build $(VENV)/audit
@@ -268,5 +271,6 @@ $(VENV)/build $(VENV)/light $(VENV)/test $(VENV)/partners $(VENV)/bench $(VENV)/
 
 $(VENV)/package: $(SOURCES) | $(VENV)/build
 	echo "== build and install refarray"
-	$(PIP) install --no-build-isolation --no-deps --force-reinstall $(if $(OBJECTS),--config-settings=cmake.define.REFARRAY_OBJECTS=$(OBJECTS)) .
+	$(call run,$(BIN)/python -m pip --disable-pip-version-check -v install --no-build-isolation --no-deps --force-reinstall \
+	  $(if $(OBJECTS),--config-settings=cmake.define.REFARRAY_OBJECTS=$(OBJECTS)) .,build/package-steps)
 	touch $@

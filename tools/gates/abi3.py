@@ -9,10 +9,12 @@ CMakeLists.txt.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,6 +50,7 @@ ONLY = {
         "test_surface.py",
     ),
 }
+PERCENT = re.compile(r"\[ *(\d+%)\]")
 MOST_PROCESSES = 4  # for each interpreter
 HEAVY = ("torch", "jax", "pyarrow", "mpi4py", "array_api_strict", "nanobind")
 LIGHT = " and ".join(f"not {name}" for name in HEAVY)
@@ -141,6 +144,15 @@ def start_tests(python: Path, version: str, processes: int) -> subprocess.Popen[
         return subprocess.Popen([*command, *ignored, "tests"], stdout=output, cwd=ROOT)
 
 
+def show_progress(runs: dict[str, subprocess.Popen[bytes]]) -> None:
+    """Prints how far the tests are, every ten seconds until all have ended."""
+    while any(run.poll() is None for run in runs.values()):
+        time.sleep(10)
+        shown = {version: PERCENT.findall(log(version).read_text()) for version in runs}
+        ends = (f"{version}: {found[-1] if found else '0%'}" for version, found in shown.items())
+        say(", ".join(ends))
+
+
 def is_passed(version: str, run: subprocess.Popen[bytes]) -> bool:
     status = run.wait()
     text = log(version).read_text(encoding="utf-8")
@@ -164,6 +176,7 @@ def main(arguments: list[str]) -> int:
     say(f"{wheel.name} on {', '.join(pythons)}, side by side")
     processes = min(MOST_PROCESSES, (os.cpu_count() or 1) // len(pythons))
     runs = {version: start_tests(python, version, processes) for version, python in pythons.items()}
+    show_progress(runs)
     failed = [version for version, run in runs.items() if not is_passed(version, run)]
     if failed:
         say(f"failed on {', '.join(failed)}")
