@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module, metadata
 
 from refarray.conformance.subjects.capsule_libraries import CAPSULE_LIBRARIES
@@ -55,6 +56,7 @@ def _check(found: object, where: str) -> Subject:
     return found
 
 
+@cache
 def version_of(name: str) -> str:
     """The installed version of a library, by its name or its adapter's; empty if unknown."""
     return ADAPTERS.get(name, Subject(name, "")).version
