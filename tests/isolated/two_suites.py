@@ -29,7 +29,7 @@ ELSEWHERE = (
         "requirements",
         "releases",
         "bench_check",
-        "bench_docs",
+        "benchmarks",
         "mutants",
     ),
     *("gates", "oom", "hostile", "exit", "conformance", "cli", "adversary", "adapters"),
@@ -37,6 +37,7 @@ ELSEWHERE = (
     *("browser", "picture", "report_schema"),
     *("verification", "abi", "array_api_runner", "commands", "kit_in_ci", "repros"),
     *("pytest_plugin", "extensions", "headers", "c_table", "consumers", "generated_mutants"),
+    "foreign",
     *(
         "compilers",
         "drivers",
@@ -71,6 +72,13 @@ def files() -> list[str]:
     ]
 
 
+def is_refused(error: Any) -> bool:
+    """Whether the interpreter refuses what the test, or each of its cases that fails, needs."""
+    if isinstance(error, BaseExceptionGroup):
+        return all(map(is_refused, error.exceptions))
+    return any(text in str(error) for text in REFUSALS)
+
+
 class Suite:
     """A pytest plugin: counts outcomes, keeps failures, and skips what the interpreter refuses."""
 
@@ -94,7 +102,7 @@ class Suite:
         return self.record(report, call.excinfo and call.excinfo.value, item.path)
 
     def record(self, report: Any, error: Any, path: Path) -> Any:
-        if report.failed and any(text in str(error) for text in REFUSALS):
+        if report.failed and is_refused(error):
             report.outcome, report.longrepr = "skipped", (str(path), 0, "refused")
         if report.failed:
             self.failures.append(f"{report.nodeid}: {str(report.longrepr)[-2000:]}")
