@@ -41,7 +41,7 @@ adversary.mark_failures(ctypes.addressof(ctypes.c_char.from_buffer(MARK)))
 PROGRESS: BinaryIO | None = None  # in a child: pipe for the numbers of survived allocations
 END = -1  # end of these numbers
 INTERPRETER_BROKEN = 70  # exit status of a child whose interpreter raised at an impossible place
-TIMEOUT = 300  # seconds for a child, which normally needs less than one
+TIMEOUT = 60  # seconds for a child, which normally needs less than one
 Finding = tuple[str, str]
 
 

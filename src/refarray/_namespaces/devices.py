@@ -107,7 +107,7 @@ def check_dtypes(dtypes: Iterable[Any]) -> tuple[Any, ...]:
     strange = [each for each in given if each not in STANDARD]
     if strange:
         raise ValueError(f"dtypes are those of the standard, not {strange[0]!r}")
-    return tuple(each for each in STANDARD if each in given)
+    return tuple(filter(given.__contains__, STANDARD))
 
 
 def open_dtype(dtype: Any) -> Any:
