@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -39,7 +40,8 @@ def test_a_group_runs(group: str, cases: str, ids: list[str]) -> None:
     options = [group, "--cases", cases, "--partners", "numpy", "--seconds", "0", "--figures"]
     printed = dict(line.rsplit(" ", 1) for line in run(*options).splitlines())
     assert set(ids) <= printed.keys()
-    assert all(float(figure) >= 0 for figure in printed.values())
+    # A single round may be shorter than the empty loop, whose time is taken off.
+    assert all(math.isfinite(float(figure)) for figure in printed.values())
 
 
 def test_statements_of_every_exchange_are_made() -> None:
