@@ -39,7 +39,6 @@ KINDS = {
     "benchmarks/budget.json": RECORDED,
     "docs/gates/*": RECORDED,
     "docs/records/*": RECORDED,
-    "docs/*.json": RECORDED,
     "tests/gates/same_bits.json": RECORDED,
     "tools/gates/mutants/rates.toml": RECORDED,
     "tools/gates/mutants/survivors.toml": RECORDED,

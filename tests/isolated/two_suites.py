@@ -39,7 +39,6 @@ ELSEWHERE = (
     *("pytest_plugin", "extensions", "headers", "c_table", "consumers", "generated_mutants"),
     "foreign",
     *(
-        "compilers",
         "drivers",
         "driver_traps",
         "no_device",
