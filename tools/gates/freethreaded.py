@@ -24,8 +24,9 @@ from common import (
     say,
 )
 
-# PyTorch, JAX, PyArrow, mpi4py and tvm-ffi have no free-threaded wheels, or enable the GIL.
-NO_WHEEL = ("apache-tvm-ffi", "pyyaml")
+# PyTorch, JAX, PyArrow, mpi4py, tvm-ffi and tree-sitter have no free-threaded wheels, or enable the
+# GIL.
+NO_WHEEL = ("apache-tvm-ffi", "pyyaml", "tree-sitter")
 WITHOUT = ("torch", "jax", "tvm_ffi", "pyarrow", "mpi4py", "array_api_strict", "nanobind")
 NOT_HERE = (
     *OF_THE_REPOSITORY,
