@@ -91,6 +91,11 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.addinivalue_line("markers", "hardware: needs a GPU; see the option --hardware")
     config.addinivalue_line("markers", "long: takes minutes; see the option --long")
+    config.addinivalue_line(
+        "markers", "repository: of sources, pages and tools; no gate repeats it"
+    )
+    config.addinivalue_line("markers", "not_repeated: in processes of its own; cannot leak here")
+    config.addinivalue_line("markers", "every_python: the abi3 wheel is tested with it too")
     config.addinivalue_line("markers", "computes: the gate without-compute leaves it out")
     config.addinivalue_line(
         "markers", "needs(*names): hardware test for partners with that name or these protocols"

@@ -14,6 +14,8 @@ from oracles.formats import ALL, COMPLEX, COMPONENT, INTEGERS, REAL_FLOATS
 import refarray
 from refarray import Array, Device
 
+pytestmark = pytest.mark.every_python
+
 xp: Any = refarray
 SHAPES = [(), (0,), (5,), (2, 3), (3, 3), (0, 4), (2, 0, 3), (2, 3, 4), (3, 3, 3), (2, 3, 4, 5)]
 

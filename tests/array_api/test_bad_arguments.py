@@ -11,6 +11,8 @@ from helpers.cases import run_each
 
 import refarray
 
+pytestmark = pytest.mark.every_python
+
 xp: Any = refarray
 #: Functions of one array, with the further arguments that they need.
 OTHERS: dict[str, tuple[Any, ...]] = {

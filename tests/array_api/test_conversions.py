@@ -6,12 +6,15 @@ import math
 from fractions import Fraction
 from typing import Any
 
+import pytest
 from helpers.cases import run_each
 from oracles.checks import assert_elements, flat
 from oracles.formats import ALL, COMPLEX, COMPONENT, REAL_FLOATS, limits, rounded
 from oracles.samples import samples
 
 import refarray
+
+pytestmark = pytest.mark.every_python
 
 xp: Any = refarray
 

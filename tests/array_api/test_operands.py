@@ -11,6 +11,8 @@ from oracles.formats import ALL
 
 import refarray
 
+pytestmark = pytest.mark.every_python
+
 xp: Any = refarray
 
 

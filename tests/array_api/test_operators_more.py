@@ -18,6 +18,8 @@ from oracles.samples import pairs, samples
 import refarray
 from refarray import Array
 
+pytestmark = pytest.mark.every_python
+
 
 def in_place(name: str) -> Any:
     return getattr(operator, f"i{name.rstrip('_')}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import pytest
 from helpers.cases import run_each
 from oracles.checks import flat
 from oracles.formats import INTEGERS, KINDS, REAL_FLOATS, limits
@@ -12,6 +13,8 @@ from oracles.functions import BINARY, COMPARING, OPERATORS
 from oracles.samples import samples
 
 import refarray as xp
+
+pytestmark = pytest.mark.every_python
 
 NUMBERS: dict[str, tuple[Any, ...]] = {
     "bool": (True, False),

@@ -12,6 +12,8 @@ from helpers.cases import run_each
 
 import refarray
 
+pytestmark = pytest.mark.every_python
+
 TABLE = Path(__file__).parents[1] / "package/array_api_signatures.toml"
 FUNCTIONS = tomllib.loads(TABLE.read_text(encoding="utf-8"))["functions"]
 #: Functions that a version added.

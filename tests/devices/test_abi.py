@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from devices.abi import declared
 
+pytestmark = [pytest.mark.every_python, pytest.mark.not_repeated]
+
 
 def wheels() -> list[str]:
     """The include folders of NVIDIA's wheels."""

@@ -12,6 +12,8 @@ import pytest
 import refarray
 from refarray import Device
 
+pytestmark = pytest.mark.every_python
+
 # name: (kind, id, DLPack's device type)
 DEVICES = {
     "cpu": ("cpu", 0, 1),

@@ -14,6 +14,8 @@ from devices.driver.probing import DEVICES, PROBE, VARIABLES, compiled, of_vendo
 
 import refarray
 
+pytestmark = pytest.mark.not_repeated
+
 RUNTIME = Path(__file__).resolve().parents[2] / "src" / "runtime" / "drivers"
 
 

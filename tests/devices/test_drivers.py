@@ -17,6 +17,8 @@ from devices.driver.probing import (
     run,
 )
 
+pytestmark = [pytest.mark.every_python, pytest.mark.not_repeated]
+
 
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from fakegpu import PERSONALITIES as DRIVERS
 
+pytestmark = pytest.mark.not_repeated
+
 HERE = Path(__file__).resolve().parents[1] / "devices" / "simulated"
 FILES = sorted(path.name for path in HERE.glob("sim_*.py"))
 

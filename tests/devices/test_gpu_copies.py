@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.not_repeated
+
 SCENARIOS = ("layouts", "casts", "assignments", "large", "driver_calls", "no_kernels", "faults")
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.not_repeated
+
 SWEEP = Path(__file__).resolve().parents[1] / "devices" / "driver" / "sweep_faults.py"
 SCENARIOS = re.findall(r"^@scenario\ndef (\w+)", SWEEP.read_text(encoding="utf-8"), re.MULTILINE)
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.every_python
+
 SCRIPT = Path(__file__).resolve().parents[1] / "isolated" / "gpu_first_use.py"
 ENTRIES = re.findall(r'^    "(\w+)": lambda', SCRIPT.read_text(encoding="utf-8"), re.MULTILINE)
 

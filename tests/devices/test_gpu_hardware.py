@@ -19,6 +19,8 @@ from benchmarks.gpu import __main__ as script
 from benchmarks.gpu import report, stages
 from benchmarks.gpu.stages import FAILED, NOT_RUN, PASSED, Stage
 
+pytestmark = pytest.mark.not_repeated
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -9,6 +9,8 @@ import pytest
 from devices.driver.probing import VARIABLES, compiled
 from devices.driver.refusals import check
 
+pytestmark = [pytest.mark.every_python, pytest.mark.not_repeated]
+
 
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:

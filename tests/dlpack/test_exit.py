@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.not_repeated
+
 MODES = [
     *("daemon_copy", "daemon_astype", "daemon_producer", "daemon_producer_asked"),
     *("daemon_index", "daemon_position", "daemon_assign", "daemon_number", "daemon_sequence"),

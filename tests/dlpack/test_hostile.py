@@ -10,6 +10,8 @@ from hostile.case import Case, Violation, expect, refused
 from hostile.catalogue import ROWS, UNGRADED
 from hostile.runner import interpreter_leaks_classes, run, run_forked, run_once, warm_up
 
+pytestmark = pytest.mark.not_repeated
+
 CASES = all_cases()
 
 

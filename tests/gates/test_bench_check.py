@@ -9,6 +9,8 @@ import pytest
 
 from benchmarks import budget, instructions
 
+pytestmark = pytest.mark.repository
+
 BUDGET = {"cp311": {"versions": {"numpy": "2.4.6"}, "instructions": {"A1": 400.0, "A2": 900.0}}}
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from helpers.gate_loading import load_gate
 
+pytestmark = pytest.mark.repository
+
 canary = load_gate("canary")
 
 

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from helpers.gate_loading import load_gate
 
+pytestmark = pytest.mark.not_repeated
+
 ROOT = Path(__file__).resolve().parents[2]
 FOREIGN = ROOT / "tests" / "foreign"
 

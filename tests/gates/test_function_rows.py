@@ -19,6 +19,8 @@ from oracles.functions import BINARY, UNARY
 import refarray
 from refarray import linalg
 
+pytestmark = pytest.mark.repository
+
 ROOT = Path(__file__).resolve().parents[2]
 TOOL = ROOT / "tools" / "rows"
 TABLE = ROOT / "tests/package/array_api_signatures.toml"

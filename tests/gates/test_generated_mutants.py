@@ -17,6 +17,8 @@ from helpers.gate_loading import FOLDER, load_gate
 
 import refarray
 
+pytestmark = pytest.mark.repository
+
 GATE = FOLDER / "mutants"
 ROOT = FOLDER.parents[1]
 STATE_BYTES = 4 + (1 << 20)

@@ -13,6 +13,8 @@ import pytest
 
 import refarray as ra
 
+pytestmark = pytest.mark.every_python
+
 RECORD = Path(__file__).with_name("same_bits.json")
 SCALARS = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),

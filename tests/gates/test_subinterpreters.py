@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = [pytest.mark.every_python, pytest.mark.not_repeated]
+
 
 @pytest.mark.req("LIFE-25", "LIFE-24")
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="all interpreters share one GIL before 3.12")

@@ -12,6 +12,8 @@ import pytest
 import refarray as ra
 from refarray.testing import LAYOUTS, HardArray, assert_array_equal, hard_array, hard_arrays
 
+pytestmark = pytest.mark.every_python
+
 
 def test_layouts_are_what_they_are_called() -> None:
     made = {name: hard_array(name) for name in LAYOUTS}

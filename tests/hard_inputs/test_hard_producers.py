@@ -20,6 +20,8 @@ from refarray.testing import (
     hard_producers,
 )
 
+pytestmark = pytest.mark.every_python
+
 IMPORTABLE = [name for name, kind in PRODUCERS.items() if kind.importable]
 
 

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from native.corpus import FLOATS
 
+pytestmark = pytest.mark.every_python
+
 SHAPE_AT = 32 + 24  # offset of dl_tensor.shape in the versioned struct
 NDIM_AT = 32 + 16
 

@@ -28,6 +28,7 @@ from refarray.conformance.requirements import Role, requirement
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), "")
 pytestmark = [
+    pytest.mark.not_repeated,
     pytest.mark.skipif(not CHROMIUM, reason="needs Chromium"),
     pytest.mark.not_sanitized("a browser does not start with a preloaded ASAN runtime"),
 ]

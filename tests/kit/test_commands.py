@@ -21,6 +21,8 @@ from refarray.conformance.requirements import Level, requirements
 from refarray.conformance.runner import engine, expectations
 from refarray.conformance.runner.engine import name_apart
 
+pytestmark = pytest.mark.every_python
+
 HERE = Path(__file__).resolve().parents[1]
 Capture = pytest.CaptureFixture[str]
 

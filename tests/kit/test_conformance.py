@@ -24,6 +24,8 @@ from refarray.conformance.requirements import Level, reasons, requirements
 from refarray.conformance.runner import engine, expectations, worker_process
 from refarray.conformance.runner.engine import run_subject
 
+pytestmark = pytest.mark.not_repeated
+
 HERE = Path(__file__).resolve().parents[1]
 
 

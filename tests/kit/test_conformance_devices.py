@@ -17,9 +17,10 @@ HERE = Path(__file__).resolve().parents[1]
 WRONG = {Outcome.FAIL, Outcome.WARN, Outcome.INFO, Outcome.CRASH, Outcome.HANG}
 
 
-pytestmark = pytest.mark.not_sanitized(
-    "the drivers and their processes are tested by make gpu-sim-tsan"
-)
+pytestmark = [
+    pytest.mark.not_sanitized("the drivers and their processes are tested by make gpu-sim-tsan"),
+    pytest.mark.not_repeated,
+]
 
 
 @pytest.fixture(autouse=True)

@@ -18,6 +18,8 @@ sys.path.insert(0, str(ROOT / "tools" / "findings"))
 import findings  # noqa: E402
 import findings_page  # noqa: E402
 
+pytestmark = pytest.mark.not_repeated
+
 
 @pytest.fixture(scope="module")
 def libraries() -> list[dict[str, Any]]:

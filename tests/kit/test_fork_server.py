@@ -20,7 +20,7 @@ from refarray.conformance.runner.worker_process import Worker
 HERE = Path(__file__).resolve().parents[1]
 
 
-pytestmark = pytest.mark.not_sanitized("it starts processes of its own")
+pytestmark = [pytest.mark.not_sanitized("it starts processes of its own"), pytest.mark.not_repeated]
 
 
 @pytest.fixture(autouse=True)

@@ -33,7 +33,7 @@ while not lock.acquire(timeout=0.05): pass
 """
 
 
-pytestmark = pytest.mark.not_sanitized("it starts processes of its own")
+pytestmark = [pytest.mark.not_sanitized("it starts processes of its own"), pytest.mark.not_repeated]
 
 
 @pytest.fixture(autouse=True)

@@ -19,6 +19,8 @@ from refarray.conformance.report import junit
 from refarray.conformance.runner import engine, expectations
 from refarray.conformance.runner.engine import run_subject
 
+pytestmark = pytest.mark.not_repeated
+
 HERE = Path(__file__).resolve().parents[1]
 BUGS = {
     "planted-zero": "ZeroDivisionError",

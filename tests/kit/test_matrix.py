@@ -13,6 +13,8 @@ from refarray.conformance.matrix.exchange import Arrival, Exchange
 from refarray.conformance.matrix.measure import Cell, measure
 from refarray.conformance.report import grid
 
+pytestmark = pytest.mark.not_repeated
+
 HERE = Path(__file__).resolve().parents[1]
 
 

@@ -24,6 +24,8 @@ from refarray.conformance.cases import Check, NotApplicable  # noqa: E402
 from refarray.conformance.matrix import measure as matrix  # noqa: E402
 from refarray.conformance.matrix.exchange import Arrival  # noqa: E402
 
+pytestmark = pytest.mark.not_repeated
+
 load()
 #: A sample from every module; `make gate G=mutants` runs all of them.
 SAMPLE = [name for number, name in enumerate(MUTANTS) if number % 12 == 0]

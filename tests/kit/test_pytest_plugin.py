@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.every_python
+
 EXPECT = '[[expect]]\nid = "{}"\nsubject = "numpy"\noutcome = "crash"\nreason = "known"\n'
 
 

@@ -29,6 +29,8 @@ from refarray.conformance.subjects.subject import DTYPES, Subject  # noqa: E402
 from refarray.conformance.suite.consumer_kinds import LAYOUTS, make_tensor  # noqa: E402
 from refarray.conformance.suite.reading import Reading  # noqa: E402
 
+pytestmark = pytest.mark.every_python
+
 load()
 
 

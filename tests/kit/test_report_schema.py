@@ -35,6 +35,8 @@ from refarray.conformance.runner.causes import with_causes, with_origin
 from refarray.conformance.runner.engine import run_subject
 from refarray.conformance.suite import load
 
+pytestmark = pytest.mark.every_python
+
 Document = dict[str, Any]
 
 

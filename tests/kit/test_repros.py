@@ -16,6 +16,8 @@ from refarray.conformance.repros.library import Library
 from refarray.conformance.repros.script import LONGEST, standalone
 from refarray.conformance.suite import load
 
+pytestmark = pytest.mark.every_python
+
 load()
 WITHOUT_REFARRAY = "import sys; sys.modules['refarray'] = None\n"
 CONSUMER = """

@@ -243,6 +243,8 @@ def test_tags_of_cpp_tests() -> None:
 sys.path.append(str(HERE.parent / "tools" / "docs"))
 import quotes  # noqa: E402
 
+pytestmark = pytest.mark.repository
+
 VERSION = re.compile(r"#define DLPACK_(?:MAJOR|MINOR)_VERSION (\d+)")
 
 

@@ -15,6 +15,8 @@ import refarray as ra
 from refarray.conformance import Outcome, _adversary, spy
 from refarray.conformance.live_validator import judge
 
+pytestmark = pytest.mark.every_python
+
 HERE = Path(__file__).resolve().parents[1]
 TESTS_OF_RULES = ("test_spy.py", "test_spy_table.py", "test_trace.py")
 

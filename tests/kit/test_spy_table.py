@@ -9,6 +9,8 @@ import refarray as ra
 from refarray.conformance import Outcome, _adversary, spy
 from refarray.conformance.live_validator.spy import Spy
 
+pytestmark = pytest.mark.every_python
+
 
 def test_requirements_broken_through_the_table_are_found() -> None:
     watched = spy(ra.arange(6), producer="refarray")

@@ -13,6 +13,8 @@ from refarray.__main__ import main
 from refarray.conformance import Outcome, trace
 from refarray.conformance.live_validator.trace import Trace
 
+pytestmark = pytest.mark.every_python
+
 HERE = Path(__file__).resolve().parents[1]
 
 

@@ -12,6 +12,8 @@ from benchmarks import copies, measure, ops, page
 from benchmarks.environment import records
 from benchmarks.measure import OURS, Absent, Case, Statement, Target
 
+pytestmark = pytest.mark.repository
+
 
 def test_contenders_take_turns_for_the_least_number_of_rounds() -> None:
     order: list[str] = []

@@ -17,6 +17,8 @@ from native.build import compiler_environment, dlpack_include
 
 import refarray
 
+pytestmark = pytest.mark.every_python
+
 HERE = Path(__file__).parent
 FLOAT32 = (2, 32, 1)
 CPU = (1, 0)

@@ -18,6 +18,8 @@ import refarray
 from refarray import _doctor, _partners
 from refarray.__main__ import COMMANDS, main
 
+pytestmark = [pytest.mark.every_python, pytest.mark.not_repeated]
+
 
 def call(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "refarray", *arguments]

@@ -13,6 +13,8 @@ from types import ModuleType
 import pytest
 from helpers import pages
 
+pytestmark = pytest.mark.repository
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
     ROOT / "README.md",

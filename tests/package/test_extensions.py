@@ -20,6 +20,8 @@ import refarray
 from refarray.conformance import check
 from refarray.conformance.findings import Outcome
 
+pytestmark = pytest.mark.repository
+
 MATRIX = struct.pack("6f", *range(6))
 VECTOR = struct.pack("3d", 1, 2, 3)
 F64 = (2, 64, 1)

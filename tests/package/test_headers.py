@@ -16,6 +16,8 @@ from native.build import compiler_environment
 
 import refarray
 
+pytestmark = pytest.mark.repository
+
 ROOT = Path(__file__).resolve().parents[2]
 INCLUDE = Path(refarray.get_include())
 HEADERS = sorted(path.relative_to(INCLUDE).as_posix() for path in INCLUDE.glob("refarray/**/*.h*"))

@@ -15,6 +15,8 @@ from native.producers import Recorder, foreign, knowing
 import refarray as ra
 from refarray import _inspect
 
+pytestmark = pytest.mark.every_python
+
 OURS = tuple(int(part) for part in str(ra.build_info()["dlpack"]).split("."))
 
 

@@ -18,7 +18,10 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "kit_in_ci"
 SUBJECT = "tinyarray.dlpack_subject:TINYARRAY"  # the example is not installed here
-pytestmark = pytest.mark.not_sanitized("the example's NumPy crashes in its known deviations")
+pytestmark = [
+    pytest.mark.not_sanitized("the example's NumPy crashes in its known deviations"),
+    pytest.mark.repository,
+]
 
 
 @pytest.fixture

@@ -19,6 +19,8 @@ import pytest
 import refarray
 from refarray import _native
 
+pytestmark = pytest.mark.repository
+
 ROOT = Path(__file__).resolve().parents[2]
 MODULE = Path(_native.__file__)
 INCLUDE = Path(refarray.get_include())

@@ -20,6 +20,8 @@ from refarray._inspect import Inspection
 from refarray._layout_picture.elements import Drawing, Kind, draw, is_element
 from refarray.conformance import give
 
+pytestmark = pytest.mark.every_python
+
 SVG = "{http://www.w3.org/2000/svg}"
 FLOAT32 = (2, 32, 1)
 

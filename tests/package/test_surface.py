@@ -14,6 +14,8 @@ from helpers.cases import run_each
 
 import refarray
 
+pytestmark = pytest.mark.every_python
+
 # Generated from the standard's own stubs (tools/docs/array_api_signatures.py).
 ARRAY_API = tomllib.loads(
     (Path(__file__).parent / "array_api_signatures.toml").read_text(encoding="utf-8")

@@ -18,38 +18,18 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from common import ignore, marked
+
 ROOT = Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "abi3"
 REQUIREMENTS = ROOT / "tools" / "requirements.py"
 MINORS = range(12, 20)
 # With a GIL, `make pytest` tests the same binary on the version of this environment.
 OWN = "" if sysconfig.get_config_var("Py_GIL_DISABLED") else f"3.{sys.version_info.minor}"
-# Folders of whose tests only these run here. The others run once, with the interpreter of the
-# environment: tests of the repository, of drivers, browsers and processes, of the kit itself, and
-# of values, which layers compute that know no Python.
-ONLY = {
-    "array_api": (
-        *("modes", "test_attributes.py", "test_bad_arguments.py", "test_conversions.py"),
-        *("test_operands.py", "test_operators_more.py", "test_python_numbers.py"),
-        "test_versions.py",
-    ),
-    "devices": (
-        *("test_abi.py", "test_device.py", "test_drivers.py"),
-        *("test_gpu_first_use.py", "test_no_device.py"),
-    ),
-    "fakegpu": (),
-    "gates": ("test_oom.py", "test_same_bits.py", "test_subinterpreters.py"),
-    "hard_inputs": ("test_hard_arrays.py", "test_hard_producers.py", "test_strategies.py"),
-    "kit": (
-        *("test_adapters.py", "test_adversary.py", "test_commands.py", "test_pytest_plugin.py"),
-        *("test_reading.py", "test_report_schema.py", "test_spy.py", "test_spy_table.py"),
-        *("test_repros.py", "test_trace.py"),
-    ),
-    "package": (
-        *("test_c_table.py", "test_cli.py", "test_inspect.py", "test_picture.py"),
-        "test_surface.py",
-    ),
-}
+# Folders of whose tests only those marked `every_python` run here. The others run once, with the
+# interpreter of the environment: tests of the repository, of drivers, browsers and processes, of
+# the kit itself, and of values, which layers compute that know no Python.
+ONCE = ("array_api", "devices", "fakegpu", "gates", "hard_inputs", "kit", "package")
 PERCENT = re.compile(r"\[ *(\d+%)\]")
 MOST_PROCESSES = 4  # for each interpreter
 HEAVY = ("torch", "jax", "pyarrow", "mpi4py", "array_api_strict", "nanobind")
@@ -124,14 +104,11 @@ def log(version: str) -> Path:
     return WORK / f"{version}.log"
 
 
-def not_here() -> list[Path]:
-    """The test files and folders that do not run here."""
-    return [
-        path
-        for name, kept in ONLY.items()
-        for path in sorted((ROOT / "tests" / name).iterdir())
-        if path.name not in kept and (path.is_dir() or path.name.startswith("test_"))
-    ]
+def run_once() -> list[Path]:
+    """The test files that do not run here."""
+    here = set(marked("every_python"))
+    files = (path for name in ONCE for path in (ROOT / "tests" / name).rglob("test_*.py"))
+    return [path for path in sorted(files) if path not in here]
 
 
 def start_tests(python: Path, version: str, processes: int) -> subprocess.Popen[bytes]:
@@ -139,9 +116,8 @@ def start_tests(python: Path, version: str, processes: int) -> subprocess.Popen[
     command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", LIGHT]
     if processes > 1:
         command += [f"--numprocesses={processes}", "--dist=worksteal"]
-    ignored = [f"--ignore={path}" for path in not_here()]
     with log(version).open("wb") as output:
-        return subprocess.Popen([*command, *ignored, "tests"], stdout=output, cwd=ROOT)
+        return subprocess.Popen([*command, *ignore(run_once()), "tests"], stdout=output, cwd=ROOT)
 
 
 def show_progress(runs: dict[str, subprocess.Popen[bytes]]) -> None:

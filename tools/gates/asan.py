@@ -7,13 +7,13 @@ import subprocess
 import sys
 
 from common import (
-    OF_THE_REPOSITORY,
     ROOT,
     TESTS,
     build,
     compile_adversary,
     environment,
-    located,
+    ignore,
+    marked,
     print_loaded,
     run,
     say,
@@ -53,12 +53,11 @@ def main(arguments: list[str]) -> None:
     sanitized = {**plain, **options, "LD_PRELOAD": preload}
     print_loaded(folder, sanitized)
     say("pytest; sanitizer reports go to stderr, not through its capture")
-    ignored = [f"--ignore={located(name)}" for name in OF_THE_REPOSITORY]
     run(
         [
             *(sys.executable, "-m", "pytest", "-q", "--capture=sys", "-p", "no:cacheprovider"),
             *("-m", "not not_sanitized"),
-            *ignored,
+            *ignore(marked("repository")),
             *(arguments or [ROOT / "tests"]),
         ],
         sanitized,

@@ -5,31 +5,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests"
-#: Tests of the repository, the installed package and the manual: no gate repeats them.
-OF_THE_REPOSITORY = (
-    "test_architecture.py",
-    "test_house.py",
-    "test_canary.py",
-    "test_compilers.py",
-    "test_docs.py",
-    "test_extensions.py",
-    "test_function_rows.py",
-    "test_generated_mutants.py",
-    "test_headers.py",
-    "test_kit_in_ci.py",
-    "test_package.py",
-    "test_releases.py",
-    "test_requirements.py",
-)
 LOADED = "import refarray, sys; print('== loaded', refarray._native.__file__)"
 
 
@@ -40,6 +25,19 @@ def located(name: str) -> Path:
         return direct
     (found,) = TESTS.glob(f"*/{name}")
     return found
+
+
+def marked(*names: str) -> list[Path]:
+    """Finds the test files with one of these markers. They are not imported: they may need packages
+    that the gate's environment lacks."""
+    marks = re.compile(rf"pytest\.mark\.(?:{'|'.join(names)})\b")
+    return [
+        path for path in sorted(TESTS.rglob("test_*.py")) if marks.search(path.read_text("utf-8"))
+    ]
+
+
+def ignore(paths: Iterable[Path]) -> list[str]:
+    return [f"--ignore={path}" for path in paths]
 
 
 def say(text: str) -> None:

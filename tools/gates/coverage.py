@@ -13,12 +13,12 @@ from pathlib import Path
 
 from abi3 import LIGHT
 from common import (
-    OF_THE_REPOSITORY,
     ROOT,
     TESTS,
     build,
     environment,
-    located,
+    ignore,
+    marked,
     print_loaded,
     quiet,
     run,
@@ -150,12 +150,11 @@ def measure(folder: Path) -> None:
     say("C++ tests")
     quiet([tool("ctest"), "--test-dir", folder, "-E", "needs_no_python"], plain)
     print_loaded(folder, plain)
-    ignored = [f"--ignore={located(name)}" for name in OF_THE_REPOSITORY]
     run(
         [
             *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
             *("-m", LIGHT),
-            *ignored,
+            *ignore(marked("repository")),
             TESTS,
         ],
         plain,

@@ -11,14 +11,15 @@ from pathlib import Path
 import debian
 import interpreter
 from common import (
-    OF_THE_REPOSITORY,
     ROOT,
     TESTS,
     build,
     compile_adversary,
     dlpack_include,
     environment,
+    ignore,
     located,
+    marked,
     print_loaded,
     run,
     say,
@@ -29,8 +30,6 @@ from common import (
 NO_WHEEL = ("apache-tvm-ffi", "pyyaml", "tree-sitter")
 WITHOUT = ("torch", "jax", "tvm_ffi", "pyarrow", "mpi4py", "array_api_strict", "nanobind")
 NOT_HERE = (
-    *OF_THE_REPOSITORY,
-    *("test_bench_check.py", "test_benchmarks.py", "test_gates.py"),  # tests of tools
     "test_convert.py",  # needs ml_dtypes 0.6, which has no free-threaded wheel
     "test_oom.py",  # free-threaded CPython 3.13 fails by itself when allocations fail
 )
@@ -99,7 +98,7 @@ def main(arguments: list[str]) -> None:
     run([*pytest, "-x", f"--lockstep-rounds={ROUNDS}", races], with_environment)
     say("pytest, GIL off")
     without = " and ".join(f"not {name}" for name in WITHOUT)
-    ignored = [f"--ignore={path}" for path in (races, *map(located, NOT_HERE))]
+    ignored = ignore([races, *map(located, NOT_HERE), *marked("repository")])
     return run([*pytest, "-m", without, *ignored, TESTS], with_environment)
 
 

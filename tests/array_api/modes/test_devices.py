@@ -12,6 +12,8 @@ from helpers.cases import run_each
 
 import refarray
 
+pytestmark = pytest.mark.every_python
+
 STANDARD = tuple(refarray.__array_namespace_info__().dtypes().values())
 WIDE = (refarray.float64, refarray.complex128)
 GPU = refarray.VirtualDevice("gpu")

@@ -16,6 +16,8 @@ from helpers.cases import run_each
 import refarray
 from refarray._namespaces.by_name import PACKAGE, arguments_in
 
+pytestmark = pytest.mark.every_python
+
 gpu = refarray.VirtualDevice("a.b'\\ é", id=3, dtypes=[refarray.bool, refarray.float32])
 ARGUMENTS: list[dict[str, Any]] = [
     {"strict": True},

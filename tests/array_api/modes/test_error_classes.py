@@ -13,6 +13,8 @@ from helpers.cases import run_each
 
 import refarray as ra
 
+pytestmark = pytest.mark.every_python
+
 SPACES: list[Any] = [ra, ra.namespace(strict=True), ra.namespace(immutable=True)]
 spaces = run_each("xp", SPACES, ids=lambda xp: xp.__name__)
 

@@ -11,6 +11,8 @@ from helpers.cases import run_each
 
 import refarray
 
+pytestmark = pytest.mark.every_python
+
 open_: Any = refarray.namespace(immutable=True)
 strict: Any = refarray.namespace(immutable=True, strict=True)
 both = run_each("xp", [open_, strict], ids=["open", "strict"])

@@ -12,6 +12,8 @@ from helpers.cases import run_each
 
 import refarray
 
+pytestmark = pytest.mark.every_python
+
 lazy: Any = refarray.namespace(lazy=True)
 strict: Any = refarray.namespace(lazy=True, strict=True)
 both = run_each("xp", [lazy, strict], ids=["open", "strict"])

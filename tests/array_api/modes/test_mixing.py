@@ -13,6 +13,8 @@ from modes import expressions
 
 import refarray
 
+pytestmark = pytest.mark.every_python
+
 strict: Any = refarray.namespace(strict=True)
 immutable: Any = refarray.namespace(immutable=True)
 SPACES = {"refarray": refarray, "refarray_strict": strict, "refarray_immutable": immutable}

@@ -22,6 +22,8 @@ import refarray
 import refarray.strict
 from refarray._namespaces import modes as _modes
 
+pytestmark = pytest.mark.every_python
+
 MODES = (
     {"strict": True},
     {"immutable": True},

@@ -17,6 +17,8 @@ from helpers.cases import run_each
 
 import refarray
 
+pytestmark = pytest.mark.every_python
+
 xp: Any = refarray.namespace(strict=True)
 frozen: Any = refarray.namespace(strict=True, immutable=True)
 TABLE = tomllib.loads(

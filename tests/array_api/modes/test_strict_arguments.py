@@ -15,6 +15,8 @@ from helpers.cases import run_each
 
 import refarray
 
+pytestmark = pytest.mark.every_python
+
 xp: Any = refarray.namespace(strict=True)
 
 #: One valid call of each function that has arguments besides arrays and dtypes.

@@ -13,6 +13,8 @@ from helpers.cases import run_each
 import refarray
 import refarray.strict
 
+pytestmark = pytest.mark.every_python
+
 SPACES: list[Any] = [
     refarray.namespace(strict=True),
     refarray.namespace(strict=True, immutable=True, api_version="2022.12"),

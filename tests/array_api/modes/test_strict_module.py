@@ -16,6 +16,8 @@ from helpers.cases import run_each
 import refarray
 import refarray.strict
 
+pytestmark = pytest.mark.every_python
+
 xp: Any = refarray.strict
 
 

@@ -20,6 +20,8 @@ from modes.expressions import words
 import refarray
 import refarray.strict
 
+pytestmark = pytest.mark.every_python
+
 TABLE = tomllib.loads(
     (Path(__file__).parents[2] / "package/array_api_signatures.toml").read_text(encoding="utf-8")
 )

@@ -16,6 +16,8 @@ from helpers.cases import run_each
 import refarray
 import refarray.strict
 
+pytestmark = pytest.mark.every_python
+
 gpu = refarray.VirtualDevice("gpu")
 SPACES: dict[str, Any] = {
     "strict": refarray.namespace(strict=True),

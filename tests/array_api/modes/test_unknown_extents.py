@@ -12,6 +12,8 @@ from helpers.cases import run_each
 
 import refarray
 
+pytestmark = pytest.mark.every_python
+
 open_: Any = refarray.namespace(lazy=True, boolean_indexing=True, data_dependent_shapes=True)
 strict: Any = refarray.namespace(
     lazy=True, boolean_indexing=True, data_dependent_shapes=True, strict=True
