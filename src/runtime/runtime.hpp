@@ -2,7 +2,7 @@
 // in src/runtime is internal, except runtime/streams/stream.hpp, which this header includes too.
 #pragma once
 
-#include "runtime/copy/copy.hpp"               // copy()
+#include "runtime/copy/stream_copy.hpp"        // copy()
 #include "runtime/drivers/devices.hpp"         // which devices can be used, and why not
 #include "runtime/drivers/driver_error.hpp"    // DriverError
 #include "runtime/drivers/registry.hpp"        // probe_drivers()

@@ -5,10 +5,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "runtime/kernels/cast.hpp"
+#include "runtime/kernels/device_cast.hpp"
+#include "runtime/kernels/device_rows.hpp"
+#include "runtime/kernels/device_strided.hpp"
 #include "runtime/kernels/names.hpp"
-#include "runtime/kernels/rows.hpp"
-#include "runtime/kernels/strided.hpp"
 #include "runtime/kernels/tiled.hpp"
 
 namespace refarray::runtime::kernels {

@@ -103,11 +103,11 @@ def append(path: Path, text: str) -> None:
 
 
 def test_a_comment_or_a_line_break_needs_no_new_images(other_tree: Path) -> None:
-    append(tool.SOURCE.parent / "cast.hpp", "\n\n// only a comment\n")
+    append(tool.SOURCE.parent / "device_cast.hpp", "\n\n// only a comment\n")
     assert tool.stale() == []
 
 
-@pytest.mark.parametrize("name", ["src/runtime/kernels/cast.hpp", "src/core/element.hpp"])
+@pytest.mark.parametrize("name", ["src/runtime/kernels/device_cast.hpp", "src/core/element.hpp"])
 def test_a_changed_source_is_detected(other_tree: Path, name: str) -> None:
     append(other_tree / name, "inline int more = 1;\n")
     (message,) = tool.stale()

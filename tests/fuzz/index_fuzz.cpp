@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "../cpp/operands.hpp"
-#include "compute/indexing/gather.hpp"
+#include "compute/indexing/index_arrays.hpp"
 #include "compute/indexing/mask.hpp"
 #include "compute/sorting/sets.hpp"
 #include "compute/sorting/sort.hpp"

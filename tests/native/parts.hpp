@@ -1,7 +1,7 @@
 // The parts that only the tests' build of the adversary has.
 #pragma once
 
-#include "module.hpp"
+#include "kit_module.hpp"
 
 namespace adversary {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "compute/fft/plan.hpp"
+#include "compute/fft/fourier_plan.hpp"
 
 namespace refarray::core {
 

@@ -1,8 +1,7 @@
 // Kernels that change the bits of integers and of floating-point numbers, and those that round.
-#include "compute/ops/functors/bits.hpp"
-
 #include "compute/kernels/families.hpp"
 #include "compute/kernels/kernel_rows.hpp"
+#include "compute/ops/functors/bitwise.hpp"
 
 namespace refarray::core::kernels {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "compute/indexing/gather.hpp"
+#include "compute/indexing/index_arrays.hpp"
 #include "compute/indexing/mask.hpp"
-#include "compute/kernels/rearranging/sort.hpp"
+#include "compute/kernels/rearranging/sort_kernels.hpp"
 #include "compute/kernels_in_use.hpp"
 #include "compute/sorting/sort.hpp"
 #include "core/copy/copy.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "compute/kernels/rearranging/gather.hpp"
-#include "compute/kernels/rearranging/sort.hpp"
+#include "compute/kernels/rearranging/sort_kernels.hpp"
 #include "compute/kernels_in_use.hpp"
 #include "core/copy/copy.hpp"
 #include "core/promotion.hpp"

@@ -11,17 +11,17 @@
 
 #include "core/error.hpp"
 #include "dlpack/exchange_api.hpp"
-#include "extension/array/docstrings_types.hpp"
-#include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/free_threading.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/modules.hpp"
 #include "extension/capi/object_text.hpp"
-#include "extension/copy/functions.hpp"
+#include "extension/copy/copy_functions.hpp"
 #include "extension/dlpack/exchange_table.hpp"
-#include "extension/modes/namespace_module.hpp"
-#include "extension/module/compute.hpp"
+#include "extension/objects/array_object.hpp"
+#include "extension/objects/compute_hooks.hpp"
+#include "extension/objects/namespace.hpp"
+#include "extension/objects/type_docs.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -3,15 +3,15 @@
 #include <string>
 
 #include "core/error.hpp"
-#include "extension/array/conversions.hpp"
-#include "extension/array/docstrings_bytes.hpp"
-#include "extension/array/object.hpp"
+#include "extension/array/bytes_docs.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/copy/ways_out.hpp"
+#include "extension/objects/array_object.hpp"
+#include "extension/objects/conversions.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -6,20 +6,20 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "extension/array/conversions.hpp"
-#include "extension/array/docstrings.hpp"
-#include "extension/array/dtype_type.hpp"
-#include "extension/array/element.hpp"
-#include "extension/array/object.hpp"
-#include "extension/array/promotion.hpp"
-#include "extension/array/rows.hpp"
+#include "extension/array/array_docs.hpp"
+#include "extension/array/view_rows.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/modules.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/interop/scalars.hpp"
-#include "extension/modes/namespace_module.hpp"
+#include "extension/objects/array_object.hpp"
+#include "extension/objects/conversions.hpp"
+#include "extension/objects/dtype_type.hpp"
+#include "extension/objects/namespace.hpp"
+#include "extension/objects/number_promotion.hpp"
+#include "extension/objects/python_numbers.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -3,14 +3,14 @@
 #include <cstdint>
 
 #include "core/error.hpp"
-#include "extension/array/docstrings.hpp"
-#include "extension/array/element.hpp"
-#include "extension/array/object.hpp"
+#include "extension/array/array_docs.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/free_threading.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/copy/ways_out.hpp"
+#include "extension/objects/array_object.hpp"
+#include "extension/objects/python_numbers.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -2,13 +2,13 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "extension/array/conversions.hpp"
-#include "extension/array/docstrings_types.hpp"
-#include "extension/array/object.hpp"
-#include "extension/arrow/docstrings.hpp"
+#include "extension/arrow/arrow_docs.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/modules.hpp"
+#include "extension/objects/array_object.hpp"
+#include "extension/objects/conversions.hpp"
+#include "extension/objects/type_docs.hpp"
 
 namespace refarray::extension {
 namespace {

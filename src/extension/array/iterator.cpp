@@ -4,12 +4,12 @@
 #include <atomic>
 #include <new>
 
-#include "extension/array/conversions.hpp"
-#include "extension/array/docstrings_types.hpp"
-#include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/free_threading.hpp"
 #include "extension/capi/methods.hpp"
+#include "extension/objects/array_object.hpp"
+#include "extension/objects/conversions.hpp"
+#include "extension/objects/type_docs.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -6,15 +6,15 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "extension/array/conversions.hpp"
-#include "extension/array/docstrings.hpp"
-#include "extension/array/object.hpp"
-#include "extension/array/rows.hpp"
+#include "extension/array/array_docs.hpp"
+#include "extension/array/view_rows.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/copy/copying.hpp"
-#include "extension/dlpack/keywords.hpp"
+#include "extension/devices/exchange_arguments.hpp"
+#include "extension/objects/array_object.hpp"
+#include "extension/objects/conversions.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -5,18 +5,18 @@
 
 #include "core/error.hpp"
 #include "core/ledger.hpp"
-#include "extension/array/conversions.hpp"
-#include "extension/array/docstrings.hpp"
-#include "extension/array/object.hpp"
+#include "extension/array/array_docs.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"
+#include "extension/copy/copy_functions.hpp"
 #include "extension/copy/copying.hpp"
-#include "extension/copy/functions.hpp"
 #include "extension/copy/ways_out.hpp"
 #include "extension/interop/buffer.hpp"
-#include "extension/modes/namespace_module.hpp"
+#include "extension/objects/array_object.hpp"
+#include "extension/objects/conversions.hpp"
+#include "extension/objects/namespace.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstddef>
 
 #include "extension/capi/errors.hpp"
-#include "extension/module/state.hpp"
+#include "extension/capi/state.hpp"
 
 namespace refarray::extension {
 

@@ -5,7 +5,7 @@
 
 #include "core/error.hpp"
 #include "core/ledger.hpp"
-#include "extension/module/state.hpp"
+#include "extension/capi/state.hpp"
 #include "runtime/runtime.hpp"
 
 namespace refarray::extension {

@@ -5,7 +5,7 @@
 #include <Python.h>
 
 #include "extension/capi/ref.hpp"
-#include "extension/module/state.hpp"
+#include "extension/capi/state.hpp"
 #include "refarray/core/dtype.hpp"
 
 namespace refarray::extension {
@@ -16,35 +16,35 @@ extern PyMethodDef kCreationFunctions[];      // creation/creation.cpp
 extern PyMethodDef kManipulationFunctions[];  // array/manipulation.cpp
 extern PyMethodDef kBufferFunctions[];        // interop/buffer_import.cpp: from_buffer
 extern PyMethodDef kInterfaceFunctions[];     // interop/array_interface_import.cpp
-extern PyMethodDef kImportFunctions[];        // dlpack/import.cpp: from_dlpack, from_capsule
-extern PyMethodDef kExportFunctions[];        // dlpack/export.cpp: to_capsule
+extern PyMethodDef kImportFunctions[];        // dlpack/dlpack_import.cpp: from_dlpack, from_capsule
+extern PyMethodDef kExportFunctions[];        // dlpack/dlpack_export.cpp: to_capsule
 extern PyMethodDef kStreamFunctions[];        // devices/stream_type.cpp: private
-extern PyMethodDef kDeviceFunctions[];        // devices/devices.cpp: private
+extern PyMethodDef kDeviceFunctions[];        // devices/driver_calls.cpp: private
 extern PyMethodDef kInspectFunctions[];       // module/inspect.cpp: private
 extern PyMethodDef kPickleFunctions[];        // array/pickle.cpp: private
-extern PyMethodDef kMatrixFunctions[];        // creation/matrices.cpp: eye, tril, triu
+extern PyMethodDef kMatrixFunctions[];        // creation/matrix_creation.cpp: eye, tril, triu
 extern PyMethodDef kLinspaceFunctions[];      // creation/linspace.cpp
 extern PyMethodDef kDtypeFunctions[];         // array/dtype_functions.cpp
-extern PyMethodDef kNamespaceFunctions[];     // modes/namespace_module.cpp: private
+extern PyMethodDef kNamespaceFunctions[];     // module/namespace_module.cpp: private
 extern PyMethodDef kLedgerFunctions[];        // module/ledgers.cpp: private
 
 // Methods and getters of the array type.
 extern PyMethodDef kManipulationMethods[];  // array/manipulation.cpp
 extern PyMethodDef kElementMethods[];       // array/element_methods.cpp: tolist, item
-extern PyMethodDef kStrictExportMethods[];  // dlpack/export.cpp: instead of exports
+extern PyMethodDef kStrictExportMethods[];  // dlpack/dlpack_export.cpp: instead of exports
 extern PyMethodDef kLazyMethods[];          // modes/lazy.cpp: instead of element methods
 extern PyMethodDef kDeviceMethods[];     // modes/virtual_device.cpp: to_device of several devices
 extern PyMethodDef kOffHostMethods[];    // modes/virtual_device.cpp: instead of exports
 extern PyGetSetDef kOffHostGetters[];    // modes/virtual_device.cpp
 extern PyMethodDef kByteMethods[];       // array/bytes.cpp: tobytes, view, __sizeof__
 extern PyMethodDef kPickleMethods[];     // array/pickle.cpp: __reduce_ex__, __copy__, __deepcopy__
-extern PyMethodDef kExportMethods[];     // dlpack/export.cpp: __dlpack__, __dlpack_device__
+extern PyMethodDef kExportMethods[];     // dlpack/dlpack_export.cpp: __dlpack__, __dlpack_device__
 extern PyMethodDef kNumpyMethods[];      // interop/numpy.cpp: __array__, numpy
 extern PyMethodDef kNamespaceMethods[];  // array/dtype_functions.cpp: __array_namespace__
 extern PyGetSetDef kArrayGetters[];      // array/getters.cpp
 Ref cuda_array_interface(PyObject* self, void*);  // interop/cuda_array_interface.cpp
 Ref array_interface(PyObject* self, void*);       // interop/array_interface_export.cpp
-Ref arrow_method(PyObject* self, void*);          // arrow/export.cpp: __arrow_c_array__
+Ref arrow_method(PyObject* self, void*);          // arrow/arrow_export.cpp: __arrow_c_array__
 
 // Slots of the array type. Those that return Ref, void or an integer throw on error.
 Ref array_subscript(PyObject* self, PyObject* index);  // indexing/indexing.cpp
@@ -55,9 +55,9 @@ Py_ssize_t array_length(PyObject* self);                               // indexi
 Ref array_iter(PyObject* self);                                        // array/iterator.cpp
 int lazy_truth(PyObject* self);                                        // modes/lazy.cpp
 Ref lazy_number(PyObject* self);                                       // modes/lazy.cpp
-Ref strict_subscript(PyObject* self, PyObject* index);                 // modes/strict_index.cpp
-void strict_assign(PyObject* self, PyObject* index, PyObject* value);  // modes/strict_index.cpp
-Ref strict_iter(PyObject* self);                                       // modes/strict_index.cpp
+Ref strict_subscript(PyObject* self, PyObject* index);                 // indexing/strict_index.cpp
+void strict_assign(PyObject* self, PyObject* index, PyObject* value);  // indexing/strict_index.cpp
+Ref strict_iter(PyObject* self);                                       // indexing/strict_index.cpp
 int array_truth(PyObject* self);                                       // array/element_methods.cpp
 Ref array_int(PyObject* self);                                         // array/element_methods.cpp
 Ref array_float(PyObject* self);                                       // array/element_methods.cpp
@@ -68,8 +68,8 @@ int array_getbuffer(PyObject* self, Py_buffer* view,
 void array_releasebuffer(PyObject* self, Py_buffer* view) noexcept;  // interop/buffer_export.cpp
 
 // Each creates a type. module.cpp stores it in the module state.
-Ref make_dtype_type(PyObject* module);                // array/dtype_type.cpp
-Ref make_device_type(PyObject* module);               // devices/device_type.cpp
+Ref make_dtype_type(PyObject* module);                // objects/dtype_type.cpp
+Ref make_device_type(PyObject* module);               // objects/device_type.cpp
 Ref make_iterator_type(PyObject* module);             // array/iterator.cpp
 Ref make_array_type(PyObject* module, State& state);  // array/array_type.cpp
 

@@ -2,7 +2,7 @@
 #include "extension/capi/type_lookup.hpp"
 
 #include "extension/capi/errors.hpp"
-#include "extension/module/state.hpp"
+#include "extension/capi/state.hpp"
 #include "runtime/drivers/library.hpp"
 
 namespace refarray::extension {

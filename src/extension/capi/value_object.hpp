@@ -9,11 +9,11 @@
 #include <optional>
 #include <string>
 
-#include "extension/capi/docstrings.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/free_threading.hpp"
 #include "extension/capi/ref.hpp"
-#include "extension/module/state.hpp"
+#include "extension/capi/shared_docs.hpp"
+#include "extension/capi/state.hpp"
 
 namespace refarray::extension {
 

@@ -6,9 +6,9 @@
 
 #include "core/error.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/function_row.hpp"
-#include "extension/compute/elementwise.hpp"
+#include "extension/compute/elementwise_call.hpp"
 #include "extension/compute/tables.hpp"
+#include "extension/objects/function_row.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <initializer_list>
 
-#include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/modules.hpp"
+#include "extension/objects/array_object.hpp"
 
 namespace refarray::extension {
 

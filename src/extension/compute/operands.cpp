@@ -2,13 +2,13 @@
 #include "extension/compute/operands.hpp"
 
 #include "core/error.hpp"
-#include "extension/array/conversions.hpp"
-#include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/interop/scalars.hpp"
-#include "extension/modes/namespace_module.hpp"
+#include "extension/objects/array_object.hpp"
+#include "extension/objects/conversions.hpp"
+#include "extension/objects/namespace.hpp"
 
 namespace refarray::extension {
 

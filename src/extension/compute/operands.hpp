@@ -7,9 +7,9 @@
 #include <cstdint>
 
 #include "core/array.hpp"
-#include "extension/array/promotion.hpp"
 #include "extension/capi/ref.hpp"
-#include "extension/module/state.hpp"
+#include "extension/capi/state.hpp"
+#include "extension/objects/number_promotion.hpp"
 
 namespace refarray::extension {
 

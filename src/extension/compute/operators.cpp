@@ -1,14 +1,14 @@
 // The operators of the Array type: each is an elementwise function, but for @.
 #include "core/error.hpp"
-#include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/compute/elementwise.hpp"
-#include "extension/compute/linalg/matmul.hpp"
-#include "extension/compute/linalg/rows.hpp"
+#include "extension/compute/elementwise_call.hpp"
+#include "extension/compute/linalg/matmul_operator.hpp"
+#include "extension/compute/linalg/product_rows.hpp"
 #include "extension/compute/operands.hpp"
 #include "extension/interop/scalars.hpp"
 #include "extension/modes/poisoned_views.hpp"
-#include "extension/module/compute.hpp"
+#include "extension/objects/array_object.hpp"
+#include "extension/objects/compute_hooks.hpp"
 
 namespace refarray::extension {
 namespace {

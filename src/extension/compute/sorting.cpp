@@ -2,20 +2,20 @@
 #include <string>
 #include <utility>
 
-#include "compute/indexing/gather.hpp"
+#include "compute/indexing/index_arrays.hpp"
 #include "compute/sorting/sort.hpp"
 #include "core/error.hpp"
-#include "extension/array/conversions.hpp"
-#include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/capi/signals.hpp"
 #include "extension/compute/indexing/taking.hpp"
 #include "extension/compute/operands.hpp"
-#include "extension/compute/rows_sorting.hpp"
+#include "extension/compute/sorting_rows.hpp"
 #include "extension/compute/tables.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/objects/array_object.hpp"
+#include "extension/objects/conversions.hpp"
 
 namespace refarray::extension {
 namespace {

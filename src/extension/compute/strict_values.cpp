@@ -4,10 +4,10 @@
 #include <cstring>
 
 #include "core/error.hpp"
-#include "extension/array/element.hpp"
-#include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/compute/elementwise.hpp"
+#include "extension/compute/elementwise_call.hpp"
+#include "extension/objects/array_object.hpp"
+#include "extension/objects/python_numbers.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -4,7 +4,7 @@
 #include <Python.h>
 
 #include "compute/ops/elementwise_operation.hpp"
-#include "extension/module/state.hpp"
+#include "extension/capi/state.hpp"
 
 namespace refarray::extension {
 

@@ -9,11 +9,11 @@
 #include "core/copy/copy.hpp"
 #include "core/copy/plan.hpp"
 #include "core/error.hpp"
-#include "extension/array/conversions.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
+#include "extension/copy/copy_docs.hpp"
 #include "extension/copy/copying.hpp"
-#include "extension/copy/docstrings.hpp"
+#include "extension/objects/conversions.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -7,11 +7,11 @@
 #include "core/copy/copy.hpp"
 #include "core/error.hpp"
 #include "core/ledger.hpp"
-#include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/signals.hpp"
-#include "extension/devices/devices.hpp"
+#include "extension/devices/driver_calls.hpp"
+#include "extension/objects/array_object.hpp"
 #include "runtime/runtime.hpp"
 
 namespace refarray::extension {

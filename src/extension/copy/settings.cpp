@@ -8,10 +8,10 @@
 #include "core/copy/copy.hpp"
 #include "core/error.hpp"
 #include "core/kernels/table.hpp"
-#include "extension/array/conversions.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/object_text.hpp"
-#include "extension/copy/docstrings.hpp"
+#include "extension/copy/copy_docs.hpp"
+#include "extension/objects/conversions.hpp"
 
 namespace refarray::extension {
 namespace {

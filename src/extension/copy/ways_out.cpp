@@ -7,7 +7,7 @@
 #include "extension/capi/errors.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
-#include "extension/modes/namespace_module.hpp"
+#include "extension/objects/namespace.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "core/array.hpp"
-#include "extension/array/object.hpp"
+#include "extension/objects/array_object.hpp"
 
 namespace refarray::extension {
 

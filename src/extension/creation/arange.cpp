@@ -7,16 +7,16 @@
 #include <optional>
 
 #include "core/error.hpp"
-#include "extension/array/conversions.hpp"
-#include "extension/array/element.hpp"
-#include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
-#include "extension/creation/rows.hpp"
+#include "extension/creation/creation_rows.hpp"
 #include "extension/creation/split_number.hpp"
 #include "extension/interop/scalars.hpp"
+#include "extension/objects/array_object.hpp"
+#include "extension/objects/conversions.hpp"
+#include "extension/objects/python_numbers.hpp"
 
 namespace refarray::extension {
 namespace {

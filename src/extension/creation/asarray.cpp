@@ -3,19 +3,19 @@
 #include "extension/creation/asarray.hpp"
 
 #include "core/error.hpp"
-#include "extension/array/conversions.hpp"
-#include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/creation/creation_rows.hpp"
 #include "extension/creation/nested_sequences.hpp"
-#include "extension/creation/rows.hpp"
-#include "extension/dlpack/import.hpp"
-#include "extension/dlpack/keywords.hpp"
+#include "extension/devices/exchange_arguments.hpp"
+#include "extension/dlpack/dlpack_import.hpp"
 #include "extension/dlpack/producer.hpp"
 #include "extension/interop/protocol_order.hpp"
-#include "extension/modes/namespace_module.hpp"
+#include "extension/objects/array_object.hpp"
+#include "extension/objects/conversions.hpp"
+#include "extension/objects/namespace.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -1,8 +1,5 @@
 // The array API's creation functions: empty, zeros, ones, full, their _like forms, and the table.
 #include "core/error.hpp"
-#include "extension/array/conversions.hpp"
-#include "extension/array/element.hpp"
-#include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
@@ -10,9 +7,12 @@
 #include "extension/copy/copying.hpp"
 #include "extension/creation/arange.hpp"
 #include "extension/creation/asarray.hpp"
+#include "extension/creation/creation_rows.hpp"
 #include "extension/creation/nested_sequences.hpp"
-#include "extension/creation/rows.hpp"
-#include "extension/modes/namespace_module.hpp"
+#include "extension/objects/array_object.hpp"
+#include "extension/objects/conversions.hpp"
+#include "extension/objects/namespace.hpp"
+#include "extension/objects/python_numbers.hpp"
 
 namespace refarray::extension {
 namespace {

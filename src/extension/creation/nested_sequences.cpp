@@ -13,15 +13,15 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "extension/array/element.hpp"
-#include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/copy/ways_out.hpp"
 #include "extension/interop/protocol_order.hpp"
 #include "extension/interop/scalars.hpp"
-#include "extension/modes/namespace_module.hpp"
+#include "extension/objects/array_object.hpp"
+#include "extension/objects/namespace.hpp"
+#include "extension/objects/python_numbers.hpp"
 
 namespace refarray::extension {
 namespace {

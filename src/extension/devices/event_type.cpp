@@ -1,11 +1,11 @@
 // The Python type Event.
 #include "core/error.hpp"
 #include "core/ledger.hpp"
-#include "extension/array/conversions.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"
-#include "extension/devices/docstrings.hpp"
+#include "extension/devices/device_docs.hpp"
 #include "extension/devices/stream_type.hpp"
+#include "extension/objects/conversions.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -7,12 +7,12 @@
 
 #include "core/error.hpp"
 #include "core/ledger.hpp"
-#include "extension/array/conversions.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"
-#include "extension/devices/docstrings.hpp"
-#include "extension/dlpack/keywords.hpp"
+#include "extension/devices/device_docs.hpp"
+#include "extension/devices/exchange_arguments.hpp"
+#include "extension/objects/conversions.hpp"
 
 namespace refarray::extension {
 namespace {

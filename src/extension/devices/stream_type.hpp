@@ -14,8 +14,8 @@
 #include "extension/capi/free_threading.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/ref.hpp"
-#include "extension/devices/devices.hpp"
-#include "extension/module/state.hpp"
+#include "extension/capi/state.hpp"
+#include "extension/devices/driver_calls.hpp"
 #include "runtime/runtime.hpp"
 
 namespace refarray::extension {

@@ -3,14 +3,14 @@
 
 #include <optional>
 
+#include "dlpack/dlpack_export.hpp"
+#include "dlpack/dlpack_import.hpp"
 #include "dlpack/exchange_api.hpp"
-#include "dlpack/export.hpp"
-#include "dlpack/import.hpp"
-#include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/copy/ways_out.hpp"
-#include "extension/devices/devices.hpp"
-#include "extension/dlpack/export.hpp"
+#include "extension/devices/driver_calls.hpp"
+#include "extension/dlpack/dlpack_export.hpp"
+#include "extension/objects/array_object.hpp"
 #include "runtime/runtime.hpp"
 
 namespace refarray::extension {

@@ -5,7 +5,7 @@
 #include <Python.h>
 
 #include "extension/capi/ref.hpp"
-#include "extension/module/state.hpp"
+#include "extension/capi/state.hpp"
 #include "refarray/dlpack/managed.hpp"
 
 namespace refarray::extension {

@@ -9,8 +9,8 @@
 #include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/creation/asarray.hpp"
-#include "extension/modes/namespace_module.hpp"
-#include "extension/modes/strict_index.hpp"
+#include "extension/indexing/strict_index.hpp"
+#include "extension/objects/namespace.hpp"
 
 namespace refarray::extension {
 namespace {

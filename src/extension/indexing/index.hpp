@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "core/array.hpp"
-#include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/ref.hpp"
-#include "extension/module/state.hpp"
+#include "extension/capi/state.hpp"
+#include "extension/objects/array_object.hpp"
 
 namespace refarray::extension {
 

@@ -7,17 +7,17 @@
 
 #include "core/copy/copy.hpp"
 #include "core/error.hpp"
-#include "extension/array/element.hpp"
-#include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/creation/asarray.hpp"
+#include "extension/indexing/strict_index.hpp"
 #include "extension/interop/scalars.hpp"
-#include "extension/modes/namespace_module.hpp"
 #include "extension/modes/poisoned_views.hpp"
-#include "extension/modes/strict_index.hpp"
-#include "extension/module/compute.hpp"
+#include "extension/objects/array_object.hpp"
+#include "extension/objects/compute_hooks.hpp"
+#include "extension/objects/namespace.hpp"
+#include "extension/objects/python_numbers.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "core/array.hpp"
 #include "extension/capi/ref.hpp"
+#include "extension/capi/state.hpp"
 #include "extension/indexing/index.hpp"
-#include "extension/module/state.hpp"
 
 namespace refarray::extension {
 

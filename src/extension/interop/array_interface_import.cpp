@@ -9,8 +9,8 @@
 #include "extension/capi/object_text.hpp"
 #include "extension/interop/array_interface.hpp"
 #include "extension/interop/borrowed_storage.hpp"
-#include "extension/interop/docstrings.hpp"
 #include "extension/interop/interface_reader.hpp"
+#include "extension/interop/interop_docs.hpp"
 #include "extension/interop/protocol_order.hpp"
 #include "extension/interop/scalars.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "core/array.hpp"
 #include "extension/capi/ref.hpp"
-#include "extension/module/state.hpp"
+#include "extension/capi/state.hpp"
 #include "runtime/streams/order.hpp"
 
 namespace refarray::extension {

@@ -4,12 +4,12 @@
 #include <string>
 
 #include "core/error.hpp"
-#include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/copy/ways_out.hpp"
 #include "extension/interop/buffer.hpp"
+#include "extension/objects/array_object.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -3,7 +3,6 @@
 #include <string>
 
 #include "core/error.hpp"
-#include "extension/array/conversions.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
@@ -11,9 +10,10 @@
 #include "extension/capi/type_lookup.hpp"
 #include "extension/interop/borrowed_storage.hpp"
 #include "extension/interop/buffer.hpp"
-#include "extension/interop/docstrings.hpp"
+#include "extension/interop/interop_docs.hpp"
 #include "extension/interop/protocol_order.hpp"
 #include "extension/interop/scalars.hpp"
+#include "extension/objects/conversions.hpp"
 
 namespace refarray::extension {
 namespace {

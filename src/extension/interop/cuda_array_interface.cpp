@@ -3,17 +3,17 @@
 #include <string>
 #include <vector>
 
-#include "dlpack/import.hpp"
-#include "extension/array/conversions.hpp"
-#include "extension/array/object.hpp"
+#include "dlpack/dlpack_import.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/copy/ways_out.hpp"
-#include "extension/devices/devices.hpp"
-#include "extension/dlpack/export.hpp"
+#include "extension/devices/driver_calls.hpp"
+#include "extension/dlpack/dlpack_export.hpp"
 #include "extension/interop/array_interface.hpp"
 #include "extension/interop/buffer.hpp"
 #include "extension/interop/interface_reader.hpp"
+#include "extension/objects/array_object.hpp"
+#include "extension/objects/conversions.hpp"
 #include "runtime/runtime.hpp"
 
 namespace refarray::extension {

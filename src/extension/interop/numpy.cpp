@@ -4,8 +4,8 @@
 #include "extension/capi/methods.hpp"
 #include "extension/capi/modules.hpp"
 #include "extension/copy/ways_out.hpp"
-#include "extension/interop/docstrings.hpp"
-#include "extension/modes/namespace_module.hpp"
+#include "extension/interop/interop_docs.hpp"
+#include "extension/objects/namespace.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -1,17 +1,17 @@
 // asarray()'s protocols, tried in order: DLPack, buffer, array interfaces, __array__.
 #include "extension/interop/protocol_order.hpp"
 
-#include "extension/array/object.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/modules.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/capi/type_lookup.hpp"
-#include "extension/dlpack/import.hpp"
+#include "extension/dlpack/dlpack_import.hpp"
 #include "extension/dlpack/producer.hpp"
 #include "extension/interop/array_interface.hpp"
 #include "extension/interop/borrowed_storage.hpp"
 #include "extension/interop/buffer.hpp"
 #include "extension/interop/scalars.hpp"
+#include "extension/objects/array_object.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -6,7 +6,7 @@
 #include "core/error.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/ref.hpp"
-#include "extension/module/state.hpp"
+#include "extension/capi/state.hpp"
 
 namespace refarray::extension {
 

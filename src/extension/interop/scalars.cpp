@@ -5,8 +5,6 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "extension/array/element.hpp"
-#include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/modules.hpp"
 #include "extension/capi/object_text.hpp"
@@ -16,7 +14,9 @@
 #include "extension/interop/buffer.hpp"
 #include "extension/interop/interface_reader.hpp"
 #include "extension/interop/protocol_order.hpp"
-#include "extension/modes/namespace_module.hpp"
+#include "extension/objects/array_object.hpp"
+#include "extension/objects/namespace.hpp"
+#include "extension/objects/python_numbers.hpp"
 
 namespace refarray::extension {
 namespace {

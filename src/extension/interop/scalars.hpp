@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "extension/capi/ref.hpp"
-#include "extension/module/state.hpp"
+#include "extension/capi/state.hpp"
 #include "refarray/core/dtype.hpp"
 
 namespace refarray::extension {

@@ -1,11 +1,11 @@
 // Conversions of elements to Python objects, which lazy namespaces refuse: they would have to
 // compute.
 #include "core/error.hpp"
-#include "extension/array/docstrings.hpp"
+#include "extension/array/array_docs.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"
-#include "extension/modes/namespace_module.hpp"
+#include "extension/objects/namespace.hpp"
 
 namespace refarray::extension {
 namespace {

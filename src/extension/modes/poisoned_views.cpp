@@ -14,11 +14,11 @@
 
 #include "core/error.hpp"
 #include "core/overlap.hpp"
-#include "extension/array/object.hpp"
 #include "extension/capi/compat.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/objects/array_object.hpp"
 
 namespace refarray::extension {
 

@@ -4,7 +4,7 @@
 #include <Python.h>
 
 #include "core/array.hpp"
-#include "extension/module/state.hpp"
+#include "extension/capi/state.hpp"
 
 namespace refarray::extension {
 

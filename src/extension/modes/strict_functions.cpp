@@ -1,11 +1,11 @@
 // Functions of strict namespaces that take less than those of the default one.
-#include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/creation/asarray.hpp"
-#include "extension/creation/rows.hpp"
-#include "extension/dlpack/import.hpp"
-#include "extension/modes/namespace_module.hpp"
+#include "extension/creation/creation_rows.hpp"
+#include "extension/dlpack/dlpack_import.hpp"
+#include "extension/objects/array_object.hpp"
+#include "extension/objects/namespace.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -2,20 +2,20 @@
 // it were a device's.
 #include "core/error.hpp"
 #include "core/ledger.hpp"
-#include "extension/array/conversions.hpp"
-#include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/modules.hpp"
 #include "extension/capi/object_text.hpp"
+#include "extension/copy/copy_docs.hpp"
+#include "extension/copy/copy_functions.hpp"
 #include "extension/copy/copying.hpp"
-#include "extension/copy/docstrings.hpp"
-#include "extension/copy/functions.hpp"
-#include "extension/dlpack/docstrings.hpp"
-#include "extension/dlpack/export.hpp"
-#include "extension/dlpack/keywords.hpp"
-#include "extension/modes/namespace_module.hpp"
+#include "extension/devices/exchange_arguments.hpp"
+#include "extension/dlpack/dlpack_docs.hpp"
+#include "extension/dlpack/dlpack_export.hpp"
+#include "extension/objects/array_object.hpp"
+#include "extension/objects/conversions.hpp"
+#include "extension/objects/namespace.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -5,14 +5,14 @@
 
 #include "core/kernels/table.hpp"
 #include "dlpack/exchange_api.hpp"
-#include "extension/array/conversions.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/type_lookup.hpp"
 #include "extension/dlpack/capsule.hpp"
 #include "extension/dlpack/producer.hpp"
-#include "extension/module/docstrings.hpp"
+#include "extension/module/module_docs.hpp"
+#include "extension/objects/conversions.hpp"
 #include "refarray/dlpack/managed.hpp"
 #include "runtime/runtime.hpp"
 

@@ -5,12 +5,12 @@
 
 #include "core/error.hpp"
 #include "core/ledger.hpp"
-#include "extension/array/conversions.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"
-#include "extension/modes/namespace_module.hpp"
-#include "extension/module/docstrings.hpp"
+#include "extension/module/module_docs.hpp"
+#include "extension/objects/conversions.hpp"
+#include "extension/objects/namespace.hpp"
 
 namespace refarray::extension {
 namespace {

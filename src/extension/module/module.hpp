@@ -3,7 +3,7 @@
 
 #include <Python.h>
 
-#include "extension/module/state.hpp"
+#include "extension/capi/state.hpp"
 
 namespace refarray::extension {
 

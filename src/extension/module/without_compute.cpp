@@ -1,7 +1,7 @@
 // Stands for the part that computes in a build without it: there are no functions and no operators,
 // so that the interpreter does what it does for NotImplemented.
 #include "extension/capi/errors.hpp"
-#include "extension/module/compute.hpp"
+#include "extension/objects/compute_hooks.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "runtime/kernels/rows.hpp"
+#include "runtime/kernels/device_rows.hpp"
 
 namespace refarray::runtime {
 

@@ -22,9 +22,9 @@
 #include <type_traits>
 
 #pragma clang force_cuda_host_device begin
-#include "runtime/kernels/cast.hpp"
-#include "runtime/kernels/rows.hpp"
-#include "runtime/kernels/strided.hpp"
+#include "runtime/kernels/device_cast.hpp"
+#include "runtime/kernels/device_rows.hpp"
+#include "runtime/kernels/device_strided.hpp"
 #include "runtime/kernels/tiled.hpp"
 #pragma clang force_cuda_host_device end
 

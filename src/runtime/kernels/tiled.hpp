@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
+#include "runtime/kernels/device_words.hpp"
 #include "runtime/kernels/memory.hpp"
 #include "runtime/kernels/params.hpp"
-#include "runtime/kernels/words.hpp"
 
 namespace refarray::runtime::kernels {
 

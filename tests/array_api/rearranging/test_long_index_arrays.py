@@ -10,7 +10,7 @@ from helpers.cases import run_each
 
 import refarray as xp
 
-PART = 8192  # offsets that are computed at once, see compute/indexing/gather.cpp
+PART = 8192  # offsets that are computed at once, see compute/indexing/index_arrays.cpp
 COUNTS = [PART - 1, PART, PART + 1, 3 * PART + 5]
 
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "compute/kernels/rearranging/sort.hpp"
+#include "compute/kernels/rearranging/sort_kernels.hpp"
 #include "core/kernels/vector.hpp"
 #include "core/work_sharing.hpp"
 

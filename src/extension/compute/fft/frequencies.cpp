@@ -5,9 +5,6 @@
 
 #include "core/error.hpp"
 #include "core/promotion.hpp"
-#include "extension/array/conversions.hpp"
-#include "extension/array/element.hpp"
-#include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/object_text.hpp"
@@ -17,6 +14,9 @@
 #include "extension/compute/tables.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/interop/scalars.hpp"
+#include "extension/objects/array_object.hpp"
+#include "extension/objects/conversions.hpp"
+#include "extension/objects/python_numbers.hpp"
 
 namespace refarray::extension {
 namespace {

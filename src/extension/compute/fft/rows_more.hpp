@@ -1,7 +1,7 @@
 // The rows of the other functions of the extension fft: several axes, frequencies, shifts.
 #pragma once
 
-#include "extension/capi/function_row.hpp"
+#include "extension/objects/function_row.hpp"
 
 namespace refarray::extension {
 

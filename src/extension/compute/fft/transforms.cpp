@@ -7,17 +7,17 @@
 #include "compute/fft/transform.hpp"
 #include "core/error.hpp"
 #include "core/promotion.hpp"
-#include "extension/array/conversions.hpp"
-#include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/capi/signals.hpp"
-#include "extension/compute/fft/rows.hpp"
+#include "extension/compute/fft/fourier_rows.hpp"
 #include "extension/compute/fft/rows_more.hpp"
 #include "extension/compute/operands.hpp"
 #include "extension/compute/tables.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/objects/array_object.hpp"
+#include "extension/objects/conversions.hpp"
 
 namespace refarray::extension {
 namespace {

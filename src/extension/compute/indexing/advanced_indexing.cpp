@@ -3,20 +3,20 @@
 #include <optional>
 #include <utility>
 
-#include "compute/indexing/gather.hpp"
+#include "compute/indexing/index_arrays.hpp"
 #include "compute/indexing/mask.hpp"
 #include "core/copy/copy.hpp"
 #include "core/error.hpp"
 #include "core/ledger.hpp"
-#include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/signals.hpp"
 #include "extension/compute/indexing/array_selection.hpp"
 #include "extension/compute/indexing/taking.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/indexing/indexing.hpp"
-#include "extension/modes/namespace_module.hpp"
-#include "extension/module/compute.hpp"
+#include "extension/objects/array_object.hpp"
+#include "extension/objects/compute_hooks.hpp"
+#include "extension/objects/namespace.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "compute/indexing/gather.hpp"
+#include "compute/indexing/index_arrays.hpp"
 #include "core/array.hpp"
 #include "core/error.hpp"
 #include "extension/capi/ref.hpp"
+#include "extension/capi/state.hpp"
 #include "extension/indexing/index.hpp"
-#include "extension/module/state.hpp"
 
 namespace refarray::extension {
 

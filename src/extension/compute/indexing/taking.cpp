@@ -4,22 +4,22 @@
 #include <utility>
 #include <vector>
 
-#include "compute/indexing/gather.hpp"
+#include "compute/indexing/index_arrays.hpp"
 #include "compute/indexing/mask.hpp"
 #include "compute/ops/elementwise.hpp"
 #include "core/error.hpp"
 #include "core/ledger.hpp"
-#include "extension/array/conversions.hpp"
-#include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/signals.hpp"
-#include "extension/compute/indexing/rows.hpp"
+#include "extension/compute/indexing/indexing_rows.hpp"
 #include "extension/compute/manipulation/array_list.hpp"
 #include "extension/compute/operands.hpp"
 #include "extension/compute/tables.hpp"
 #include "extension/copy/copying.hpp"
-#include "extension/modes/namespace_module.hpp"
+#include "extension/objects/array_object.hpp"
+#include "extension/objects/conversions.hpp"
+#include "extension/objects/namespace.hpp"
 
 namespace refarray::extension {
 namespace {

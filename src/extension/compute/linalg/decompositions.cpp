@@ -9,15 +9,15 @@
 #include "compute/linalg/decompositions/qr.hpp"
 #include "compute/linalg/decompositions/svd.hpp"
 #include "core/error.hpp"
-#include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/object_text.hpp"
-#include "extension/compute/linalg/matrices.hpp"
-#include "extension/compute/linalg/rows_decompositions.hpp"
+#include "extension/compute/linalg/decomposition_rows.hpp"
+#include "extension/compute/linalg/matrix_functions.hpp"
 #include "extension/compute/named_tuple.hpp"
-#include "extension/compute/reductions.hpp"
+#include "extension/compute/reduction_functions.hpp"
 #include "extension/compute/tables.hpp"
+#include "extension/objects/array_object.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -2,13 +2,13 @@
 #include <algorithm>
 
 #include "core/error.hpp"
-#include "extension/array/conversions.hpp"
-#include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
-#include "extension/compute/linalg/rows_vectors.hpp"
+#include "extension/compute/linalg/vector_rows.hpp"
 #include "extension/compute/operands.hpp"
-#include "extension/compute/reductions.hpp"
+#include "extension/compute/reduction_functions.hpp"
 #include "extension/compute/tables.hpp"
+#include "extension/objects/array_object.hpp"
+#include "extension/objects/conversions.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -8,9 +8,9 @@
 #include "compute/ops/elementwise.hpp"
 #include "core/error.hpp"
 #include "core/promotion.hpp"
-#include "extension/array/conversions.hpp"
 #include "extension/compute/operands.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/objects/conversions.hpp"
 
 namespace refarray::extension {
 

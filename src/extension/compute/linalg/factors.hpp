@@ -9,7 +9,7 @@
 #include "core/array.hpp"
 #include "core/error.hpp"
 #include "core/promotion.hpp"
-#include "extension/module/state.hpp"
+#include "extension/capi/state.hpp"
 
 namespace refarray::extension {
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "extension/module/state.hpp"
+#include "extension/capi/state.hpp"
 
 namespace refarray::extension {
 

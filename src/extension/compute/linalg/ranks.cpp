@@ -7,17 +7,17 @@
 
 #include "compute/linalg/pinv.hpp"
 #include "core/error.hpp"
-#include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/object_text.hpp"
-#include "extension/compute/linalg/matrices.hpp"
+#include "extension/compute/linalg/matrix_functions.hpp"
+#include "extension/compute/linalg/matrix_rows.hpp"
 #include "extension/compute/linalg/numbers.hpp"
-#include "extension/compute/linalg/rows_matrices.hpp"
 #include "extension/compute/operands.hpp"
 #include "extension/compute/tables.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/interop/scalars.hpp"
+#include "extension/objects/array_object.hpp"
 
 namespace refarray::extension {
 namespace {

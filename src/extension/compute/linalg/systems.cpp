@@ -3,19 +3,19 @@
 #include <utility>
 
 #include "compute/linalg/decompositions/lu.hpp"
-#include "compute/linalg/matmul.hpp"
+#include "compute/linalg/matmul_operator.hpp"
 #include "core/error.hpp"
 #include "core/promotion.hpp"
-#include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/compute/linalg/factors.hpp"
-#include "extension/compute/linalg/matrices.hpp"
-#include "extension/compute/linalg/rows_matrices.hpp"
+#include "extension/compute/linalg/matrix_functions.hpp"
+#include "extension/compute/linalg/matrix_rows.hpp"
 #include "extension/compute/named_tuple.hpp"
 #include "extension/compute/tables.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/objects/array_object.hpp"
 
 namespace refarray::extension {
 namespace {

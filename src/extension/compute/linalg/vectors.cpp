@@ -5,13 +5,13 @@
 
 #include "compute/ops/elementwise.hpp"
 #include "core/error.hpp"
-#include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/signals.hpp"
 #include "extension/compute/linalg/factors.hpp"
-#include "extension/compute/linalg/rows_vectors.hpp"
+#include "extension/compute/linalg/vector_rows.hpp"
 #include "extension/compute/tables.hpp"
+#include "extension/objects/array_object.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -8,7 +8,7 @@
 #include "core/array.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/ref.hpp"
-#include "extension/module/state.hpp"
+#include "extension/capi/state.hpp"
 
 namespace refarray::extension {
 

@@ -6,17 +6,17 @@
 
 #include "compute/ops/elementwise.hpp"
 #include "core/error.hpp"
-#include "extension/array/conversions.hpp"
-#include "extension/array/element.hpp"
-#include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/compute/manipulation/array_list.hpp"
-#include "extension/compute/manipulation/rows.hpp"
+#include "extension/compute/manipulation/manipulation_rows.hpp"
 #include "extension/compute/tables.hpp"
 #include "extension/copy/copying.hpp"
-#include "extension/modes/strict_arguments.hpp"
+#include "extension/objects/array_object.hpp"
+#include "extension/objects/conversions.hpp"
+#include "extension/objects/python_numbers.hpp"
+#include "extension/objects/strict_arguments.hpp"
 
 namespace refarray::extension {
 namespace {

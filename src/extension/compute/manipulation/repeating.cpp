@@ -3,21 +3,21 @@
 #include <utility>
 #include <vector>
 
-#include "compute/indexing/gather.hpp"
+#include "compute/indexing/index_arrays.hpp"
 #include "core/error.hpp"
 #include "core/ledger.hpp"
-#include "extension/array/conversions.hpp"
-#include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/signals.hpp"
 #include "extension/compute/indexing/taking.hpp"
+#include "extension/compute/manipulation/manipulation_rows.hpp"
 #include "extension/compute/manipulation/rolling.hpp"
-#include "extension/compute/manipulation/rows.hpp"
 #include "extension/compute/operands.hpp"
 #include "extension/compute/tables.hpp"
 #include "extension/copy/copying.hpp"
-#include "extension/modes/namespace_module.hpp"
+#include "extension/objects/array_object.hpp"
+#include "extension/objects/conversions.hpp"
+#include "extension/objects/namespace.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "module.hpp"
+#include "kit_module.hpp"
 
 namespace adversary {
 namespace {

@@ -1,5 +1,5 @@
 // native_method(): a function in Python whose frame does not show in a traceback, as if it were C.
-#include "module.hpp"
+#include "kit_module.hpp"
 
 namespace adversary {
 namespace {

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "module.hpp"
+#include "kit_module.hpp"
 
 namespace adversary {
 namespace {

@@ -1,5 +1,5 @@
 // Entry point of the shipped build, refarray.conformance._adversary, which has no extra parts.
-#include "module.hpp"
+#include "kit_module.hpp"
 
 namespace adversary {
 

@@ -2,7 +2,7 @@
 // reports every exported tensor to the spy.
 #include <deque>
 
-#include "module.hpp"
+#include "kit_module.hpp"
 
 namespace adversary {
 namespace {

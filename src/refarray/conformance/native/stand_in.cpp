@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "module.hpp"
+#include "kit_module.hpp"
 
 namespace adversary {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-#include "module.hpp"
+#include "kit_module.hpp"
 #include "stand_in.hpp"
 
 namespace adversary {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "module.hpp"
+#include "kit_module.hpp"
 
 namespace adversary {
 namespace {

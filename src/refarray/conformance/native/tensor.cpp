@@ -3,7 +3,7 @@
 #include <limits>
 #include <string_view>
 
-#include "module.hpp"
+#include "kit_module.hpp"
 
 namespace adversary {
 namespace {

@@ -1,0 +1,247 @@
+// Kernels of sorting and searching, by dtype.
+#include "compute/kernels/rearranging/sort_kernels.hpp"
+
+#include "compute/kernels/rearranging/keys.hpp"
+#include "compute/kernels/rearranging/radix.hpp"
+
+namespace refarray::core::kernels {
+namespace {
+
+// --- Values.
+
+/// Floats: moves NaNs behind the other elements, all in their order, and counts the others. Then
+/// the sign of zeros is looked at. `nans` has room for all elements.
+template <class K>
+struct Split {
+  std::int64_t numbers = 0;
+  bool has_negative_zero = false;
+  bool has_positive_zero = false;
+};
+
+template <class K>
+Split<K> to_sort_keys(const SortCall& call, typename K::Word* keys,
+                      typename K::Word* nans) noexcept {
+  using Word = typename K::Word;
+  const auto flip = static_cast<Word>(call.descending ? ~Word{0} : Word{0});
+  Split<K> out;
+  std::int64_t num_nans = 0;
+  for (std::int64_t i = 0; i < call.count; ++i) {
+    const Word bits = K::load(call.in + i * static_cast<std::int64_t>(sizeof(Word)));
+    keys[out.numbers] = static_cast<Word>(K::of(bits) ^ flip);
+    if constexpr (K::kIsFloating) {
+      const bool is_nan = K::is_nan(bits);
+      nans[num_nans] = bits;
+      num_nans += is_nan;
+      out.numbers += !is_nan;
+      out.has_negative_zero |= bits == K::kTop;
+      out.has_positive_zero |= bits == 0;
+    } else {
+      ++out.numbers;
+    }
+  }
+  return out;
+}
+
+template <class K>
+Sorted sort(const SortCall& call) noexcept {
+  using Word = typename K::Word;
+  constexpr auto kSize = static_cast<std::int64_t>(sizeof(Word));
+  auto* const keys = reinterpret_cast<Word*>(call.scratch + radix_words(call.count, kSize));
+  auto* const other = keys + call.count + 1;
+  auto* const nans = other + call.count + 1;
+  const Split<K> split = to_sort_keys<K>(call, keys, nans);
+  if (split.has_negative_zero && split.has_positive_zero) return Sorted::kNeedsOrder;
+  const Word* const sorted = sort_words(keys, other, split.numbers, call);
+  if (sorted == nullptr) return Sorted::kInterrupted;
+  const auto flip = static_cast<Word>(call.descending ? ~Word{0} : Word{0});
+  const std::int64_t num_nans = call.count - split.numbers;
+  std::byte* const to = call.out + (call.descending ? num_nans * kSize : 0);
+  for (std::int64_t i = 0; i < split.numbers; ++i) {
+    const Word bits = K::bits(static_cast<Word>(sorted[i] ^ flip));
+    __builtin_memcpy(to + i * kSize, &bits, sizeof bits);
+  }
+  std::byte* const nans_to = call.out + (call.descending ? 0 : split.numbers * kSize);
+  __builtin_memcpy(nans_to, nans, static_cast<std::size_t>(num_nans * kSize));
+  return Sorted::kYes;
+}
+
+// --- Indices. A word has 32 bits of a key above the index of its element.
+
+constexpr std::int64_t kMaxPacked = std::int64_t{1} << 32;
+
+std::uint64_t* sort_packed(std::uint64_t* words, std::uint64_t* other, std::int64_t count, int bits,
+                           const SortCall& call) noexcept {
+  const auto less = [](std::uint64_t a, std::uint64_t b) { return a < b; };
+  if (count <= kFewWords) {
+    insert(words, count, less);
+    return words;
+  }
+  if (count < kRadixWords) return merge_runs(words, other, count, less, call);
+  return radix_sort(words, other, count, 32, 32 + bits, call);
+}
+
+/// Sorts runs of equal high bits by the `shift` low bits of their keys.
+bool sort_low_bits(std::uint64_t* words, std::uint64_t* other, std::int64_t count,
+                   const std::uint64_t* keys, int shift, const SortCall& call) noexcept {
+  for (std::int64_t i = 0; i < count;) {
+    std::int64_t end = i + 1;
+    while (end < count && (words[end] >> 32) == (words[i] >> 32)) ++end;
+    if (end - i > 1) {
+      const std::uint64_t mask = (std::uint64_t{1} << shift) - 1;
+      for (std::int64_t j = i; j < end; ++j) {
+        const std::uint64_t index = words[j] & 0xFFFF'FFFFU;
+        words[j] = (keys[index] & mask) << 32 | index;
+      }
+      std::uint64_t* const run = sort_packed(words + i, other + i, end - i, shift, call);
+      if (run == nullptr) return false;
+      if (run != words + i) copy_words(words + i, run, end - i);
+    }
+    i = end;
+  }
+  return true;
+}
+
+/// More elements than an index of 32 bits counts.
+Sorted order_by_merging(const std::uint64_t* keys, const SortCall& call, std::uint64_t* words,
+                        std::uint64_t* other) noexcept {
+  for (std::int64_t i = 0; i < call.count; ++i) words[i] = static_cast<std::uint64_t>(i);
+  const auto less = [keys](std::uint64_t a, std::uint64_t b) { return keys[a] < keys[b]; };
+  const std::uint64_t* const sorted = merge_runs(words, other, call.count, less, call);
+  if (sorted == nullptr) return Sorted::kInterrupted;
+  __builtin_memcpy(call.out, sorted, static_cast<std::size_t>(call.count) * 8);
+  return Sorted::kYes;
+}
+
+/// Counts the elements of each key in `next`, and puts each index at its place.
+void order_by_counting(const std::uint64_t* keys, const SortCall& call, std::uint64_t* next,
+                       std::int64_t num_keys) noexcept {
+  for (std::int64_t key = 0; key < num_keys; ++key) next[key] = 0;
+  for (std::int64_t i = 0; i < call.count; ++i) ++next[keys[i]];
+  std::uint64_t sum = 0;
+  for (std::int64_t key = 0; key < num_keys; ++key) {
+    const std::uint64_t here = next[key];
+    next[key] = sum;
+    sum += here;
+  }
+  for (std::int64_t i = 0; i < call.count; ++i)
+    __builtin_memcpy(call.out + 8 * next[keys[i]]++, &i, 8);
+}
+
+template <class K>
+Sorted order(const SortCall& call) noexcept {
+  using Word = typename K::Word;
+  std::uint64_t* const keys = call.scratch + radix_words(call.count, kOrderDigits);
+  std::uint64_t* const words = keys + call.count;
+  std::uint64_t* const other = words + call.count;
+  const std::uint64_t flip = call.descending ? static_cast<Word>(~Word{0}) : Word{0};
+  for (std::int64_t i = 0; i < call.count; ++i) {
+    const Word bits = K::load(call.in + i * static_cast<std::int64_t>(sizeof(Word)));
+    keys[i] = K::by_value(bits) ^ flip;
+  }
+  // The counts of all keys fit the rest of the scratch memory, which has two words per element.
+  constexpr std::int64_t kNumKeys = sizeof(Word) <= 2 ? std::int64_t{1} << (8 * sizeof(Word)) : 0;
+  if (kNumKeys != 0 && call.count >= kNumKeys / 2 && call.count >= kFewWords) {
+    order_by_counting(keys, call, words, kNumKeys);
+    return Sorted::kYes;
+  }
+  if (call.count >= kMaxPacked) return order_by_merging(keys, call, words, other);
+  const int high = call.count == 0 ? 0 : spread_of(keys, call.count).high;
+  const int shift = high > 32 ? high - 32 : 0;
+  for (std::int64_t i = 0; i < call.count; ++i)
+    words[i] = keys[i] >> shift << 32 | static_cast<std::uint64_t>(i);
+  std::uint64_t* const sorted = sort_packed(words, other, call.count, high - shift, call);
+  if (sorted == nullptr) return Sorted::kInterrupted;
+  if (shift > 0 &&
+      !sort_low_bits(sorted, sorted == words ? other : words, call.count, keys, shift, call))
+    return Sorted::kInterrupted;
+  for (std::int64_t i = 0; i < call.count; ++i) {
+    const std::uint64_t index = sorted[i] & 0xFFFF'FFFFU;
+    __builtin_memcpy(call.out + 8 * i, &index, 8);
+  }
+  return Sorted::kYes;
+}
+
+// --- Search.
+
+/// The number of sorted elements that are less than the key, or not greater if `after_equals`.
+template <class K>
+std::int64_t position(const SearchCall& call, typename K::Word key) noexcept {
+  constexpr auto kSize = static_cast<std::int64_t>(sizeof(typename K::Word));
+  std::int64_t begin = 0;
+  for (std::int64_t count = call.count; count > 0;) {
+    const std::int64_t half = count / 2;
+    const auto middle = K::by_value(K::load(call.sorted + (begin + half) * kSize));
+    const bool goes_right = call.after_equals ? middle <= key : middle < key;
+    begin = goes_right ? begin + half + 1 : begin;
+    count = goes_right ? count - half - 1 : half;
+  }
+  return begin;
+}
+
+template <class K>
+void search(const SearchCall& call, std::int64_t* positions) noexcept {
+  constexpr auto kSize = static_cast<std::int64_t>(sizeof(typename K::Word));
+  for (std::int64_t i = 0; i < call.num_values; ++i)
+    positions[i] = position<K>(call, K::by_value(K::load(call.values + i * kSize)));
+}
+
+template <class K>
+void contains(const SearchCall& call, std::byte* found) noexcept {
+  constexpr auto kSize = static_cast<std::int64_t>(sizeof(typename K::Word));
+  for (std::int64_t i = 0; i < call.num_values; ++i) {
+    const auto bits = K::load(call.values + i * kSize);
+    const auto key = K::by_value(bits);
+    const std::int64_t at = position<K>(call, key);
+    const bool is_there = at < call.count && !K::is_nan(bits) &&
+                          K::by_value(K::load(call.sorted + at * kSize)) == key;
+    found[i] = std::byte{is_there};
+  }
+}
+
+// --- Neighbours.
+
+template <class K>
+void differences(const std::byte* in, std::int64_t count, int parts, std::byte* differs) noexcept {
+  constexpr auto kSize = static_cast<std::int64_t>(sizeof(typename K::Word));
+  for (std::int64_t i = 0; i < count; ++i) {
+    bool result = i == 0;
+    for (int part = 0; part < parts && i > 0; ++part) {
+      const std::byte* const at = in + (i * parts + part) * kSize;
+      const auto bits = K::load(at);
+      const auto before = K::load(at - parts * kSize);
+      result |= K::by_value(bits) != K::by_value(before) || K::is_nan(bits);
+    }
+    differs[i] = std::byte{result};
+  }
+}
+
+Sorted sort_dtype(ScalarType dtype, const SortCall& call) noexcept {
+  return with_keys(dtype, [&call]<class K>() { return sort<K>(call); });
+}
+Sorted order_dtype(ScalarType dtype, const SortCall& call) noexcept {
+  return with_keys(dtype, [&call]<class K>() { return order<K>(call); });
+}
+void search_dtype(ScalarType dtype, const SearchCall& call, std::int64_t* positions) noexcept {
+  with_keys(dtype, [&]<class K>() { search<K>(call, positions); });
+}
+void contains_dtype(ScalarType dtype, const SearchCall& call, std::byte* found) noexcept {
+  with_keys(dtype, [&]<class K>() { contains<K>(call, found); });
+}
+void differences_dtype(ScalarType dtype, const std::byte* in, std::int64_t count,
+                       std::byte* differs) noexcept {
+  const bool is_complex = info_of(dtype).kind == Kind::kComplex;
+  if (is_complex)
+    dtype = dtype == ScalarType::kComplex64 ? ScalarType::kFloat32 : ScalarType::kFloat64;
+  with_keys(dtype, [&]<class K>() { differences<K>(in, count, is_complex ? 2 : 1, differs); });
+}
+
+}  // namespace
+
+namespace REFARRAY_OPERATIONS {
+
+extern const Sorting kSorting;
+const Sorting kSorting{&sort_dtype, &order_dtype, &search_dtype, &contains_dtype,
+                       &differences_dtype};
+
+}  // namespace REFARRAY_OPERATIONS
+}  // namespace refarray::core::kernels

@@ -1,0 +1,166 @@
+// The registry of the array API's functions: one row for each, from which the compiler makes its
+// argument binding, its text signature, its docstring and its PyMethodDef.
+//
+// The rows lie beside the implementations. Those of elementwise functions and reductions are made
+// from the rows in compute/ops.
+#pragma once
+
+#include <Python.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "extension/capi/args.hpp"
+#include "extension/capi/errors.hpp"
+#include "extension/objects/strict_arguments.hpp"
+
+namespace refarray::extension {
+
+/// The categories into which the standard divides its functions.
+enum class Category : std::uint8_t {
+  kCreation,
+  kDataType,
+  kElementwise,
+  kFourier,
+  kIndexing,
+  kLinearAlgebra,
+  kManipulation,
+  kSearching,
+  kSet,
+  kSorting,
+  kStatistical,
+  kUtility,
+};
+
+struct FunctionRow {
+  const char* name;
+  const char* parameters;  // as in Python: "x, /, *, axis=None"
+  Category category;
+  std::uint16_t since;  // the year of the standard that introduced it
+  const char* doc;      // the first sentence says what the function returns
+};
+
+namespace detail {
+
+constexpr std::string_view name(Category category) noexcept {
+  constexpr std::string_view kNames[] = {"creation",          "data type",   "elementwise",
+                                         "Fourier transform", "indexing",    "linear algebra",
+                                         "manipulation",      "searching",   "set",
+                                         "sorting",           "statistical", "utility"};
+  return kNames[static_cast<std::size_t>(category)];
+}
+
+struct Parameters {
+  std::array<Key, 8> keys{};
+  std::size_t count = 0;
+  Py_ssize_t positional = 0;
+  Py_ssize_t required = 0;
+  Py_ssize_t positional_only = 0;
+};
+
+consteval Key key_of(std::string_view name) {
+  const auto at = std::find(kKeywordTexts.begin(), kKeywordTexts.end(), name);
+  if (at == kKeywordTexts.end()) throw "kKeywordTexts lacks this name";
+  return static_cast<Key>(at - kKeywordTexts.begin());
+}
+
+/// Reads the text of a row. "*names" stands for arguments that the function takes itself.
+consteval Parameters parse(std::string_view text) {
+  Parameters out;
+  bool is_positional = true;
+  for (;;) {
+    const std::size_t end = text.find(", ");
+    const std::string_view part = text.substr(0, end);
+    if (part == "/") {
+      out.positional_only = out.positional;
+    } else if (part.starts_with('*')) {
+      is_positional = false;
+    } else {
+      const std::size_t equals = part.find('=');
+      if (equals == part.npos && static_cast<std::size_t>(out.required++) != out.count)
+        throw "a parameter without a default follows one with a default";
+      out.keys[out.count++] = key_of(part.substr(0, equals));
+      if (is_positional) ++out.positional;
+    }
+    if (end == text.npos) return out;
+    text.remove_prefix(end + 2);
+  }
+}
+
+template <const FunctionRow& kRow>
+inline constexpr auto kSignature = [] {
+  constexpr Parameters kParsed = parse(kRow.parameters);
+  Signature<kParsed.count> out{
+      kRow.name, {}, kParsed.positional, kParsed.required, kParsed.positional_only};
+  std::copy_n(kParsed.keys.begin(), kParsed.count, out.keys.begin());
+  return out;
+}();
+
+// METH_ flags that belong to the parameters of an implementation.
+constexpr int flags(Ref (*)(PyObject*, PyObject*)) noexcept { return METH_O; }
+constexpr int flags(Ref (*)(PyObject*, PyObject* const*, Py_ssize_t)) noexcept {
+  return METH_FASTCALL;
+}
+constexpr int flags(Ref (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*)) noexcept {
+  return METH_FASTCALL | METH_KEYWORDS;
+}
+
+constexpr std::array<char, 4> digits(std::uint16_t year) noexcept {
+  return {static_cast<char>('0' + year / 1000), static_cast<char>('0' + year / 100 % 10),
+          static_cast<char>('0' + year / 10 % 10), static_cast<char>('0' + year % 10)};
+}
+
+}  // namespace detail
+
+/// The parts for which `kEachPart` calls its argument, in one null-terminated text.
+template <auto kEachPart>
+inline constexpr auto kJoined = [] {
+  constexpr std::size_t kLength = [] {
+    std::size_t length = 0;
+    kEachPart([&](std::string_view part) { length += part.size(); });
+    return length;
+  }();
+  std::array<char, kLength + 1> out{};
+  char* at = out.data();
+  kEachPart([&](std::string_view part) { at = std::copy(part.begin(), part.end(), at); });
+  return out;
+}();
+
+/// What help() shows. tools/rows reads category and version from the last line.
+template <const FunctionRow& kRow>
+inline constexpr auto kDocstring = kJoined<[](auto add) {
+  const std::array<char, 4> since = detail::digits(kRow.since);
+  add(kRow.name);
+  add("(");
+  add(kRow.parameters);
+  add(")\n--\n\n");
+  add(kRow.doc);
+  add("\n\nArray API standard, ");
+  add(detail::name(kRow.category));
+  add(" functions, since ");
+  add(std::string_view(since.data(), since.size()));
+  add(".12.");
+}>;
+
+/// The arguments of a call in the order of the row's parameters; see the other bind(). In a strict
+/// namespace also raises TypeError for kinds that the standard does not have.
+template <const FunctionRow& kRow>
+auto bind(const State& state, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  constexpr const auto& kSignature = detail::kSignature<kRow>;
+  const auto out = bind(kSignature, state, args, nargs, kwnames);
+  if (state.modes.strict) [[unlikely]]
+    require_standard_arguments(state, kSignature.function, kSignature.keys, out);
+  return out;
+}
+
+/// The entry of a module's table for a row and its implementation.
+template <const FunctionRow& kRow, auto kImplementation>
+PyMethodDef entry() noexcept {
+  return {kRow.name, method<kImplementation>(), detail::flags(kImplementation),
+          kDocstring<kRow>.data()};
+}
+
+}  // namespace refarray::extension

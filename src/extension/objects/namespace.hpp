@@ -1,0 +1,78 @@
+// Namespaces besides the default one: a module each, with a State and an array type of its own.
+#pragma once
+
+#include <Python.h>
+
+#include <string>
+
+#include "extension/capi/state.hpp"
+#include "extension/objects/array_object.hpp"
+#include "refarray/core/dtype.hpp"
+
+namespace refarray::extension {
+
+/// To be called once per process before the first namespace: sets up the definition of the modules.
+void prepare_namespaces() noexcept;
+
+/// Functions that take the place of those of the default namespace: modes/strict_functions.cpp.
+extern PyMethodDef kStrictFunctions[];
+
+/// _by_device(name, docstring, (types, functions)): a function that calls the one of the array type
+/// that the arguments have. The tuple is its __self__: modes/device_functions.cpp.
+Ref by_device(PyObject* module, PyObject* const* args, Py_ssize_t nargs);
+
+/// Whether the state is that of refarray itself.
+inline bool is_default(const State& state) noexcept {
+  return state.get(Slot::kNamespace) == nullptr;
+}
+
+/// The state of refarray itself.
+inline const State& default_state(const State& state) noexcept {
+  PyObject* const base = state.get(Slot::kBase);
+  return base == nullptr ? state : State::of_module(base);
+}
+
+/// The name of the namespace of the state's arrays.
+Ref namespace_name(const State& state);
+
+/// repr() of the device that the state's arrays are on.
+std::string device_text(const State& state);
+
+/// Throws kValue for an array on another device of the namespace, otherwise kType, naming the
+/// namespace of `array` and that of the state.
+[[noreturn, gnu::cold]] void fail_other_namespace(const State& state, PyObject* array);
+
+/// Throws kType if `object` is an array of another namespace than the state's.
+inline void refuse_other_namespace(const State& state, PyObject* object) {
+  if (is_any_array(object) && !is_array(state, object)) [[unlikely]]
+    fail_other_namespace(state, object);
+}
+
+/// In a strict namespace: throws kType for a dtype that the standard does not have.
+void require_standard(const State& state, const core::DType& dtype);
+
+/// Raises NotImplementedError in a namespace without indexing by masks.
+void refuse_mask(const State& state);
+
+/// Raises NotImplementedError in a namespace without shapes that depend on elements.
+void refuse_counting(const State& state, const char* function);
+
+/// Notes a transfer in ledgers, and a wait of the host if one of the sides is its memory, as it
+/// would be on a real device.
+void note_transfer(std::int64_t nbytes, bool with_host);
+
+/// Whether elements of an object that become those of an array come from the host to a virtual
+/// device, which is a transfer: of all objects but arrays of the device itself.
+inline bool is_arriving(const State& state, PyObject* object) noexcept {
+  return state.modes.off_host && !is_array(state, object);
+}
+
+/// _moved(array, dtype): a copy of an array of another device of the namespace, as one of the
+/// module's; with dtype None of the array's dtype: modes/virtual_device.cpp.
+Ref moved(PyObject* module, PyObject* const* args, Py_ssize_t nargs);
+
+/// The array itself, as one of the default namespace: for the functions of the Python package that
+/// use its attributes.
+Ref as_default_array(PyObject* array);
+
+}  // namespace refarray::extension
