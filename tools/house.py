@@ -23,6 +23,11 @@ LAYERS = {
 #: The part of the extension that computes: the only one that includes the layer compute. The rest
 #: of the extension is built without both, so it includes neither.
 COMPUTE = "src/extension/compute/"
+#: The rooms of the extension: each includes only what is to its right.
+ROOMS = (
+    *("module", "compute", "indexing", "modes", "array", "creation", "arrow", "interop", "dlpack"),
+    *("copy", "devices", "objects", "capi"),
+)
 TOP = {
     *(".ci", ".clang-format", ".gitattributes", ".github", ".gitignore", ".pre-commit-hooks.yaml"),
     *("CHANGELOG.md", "CITATION.cff", "CMakeLists.txt", "CONTRIBUTING.md", "LICENSE"),
@@ -161,7 +166,35 @@ def layering(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
             if layer in LAYERS and layer not in allowed:
                 yield source, line, f"{source.layer} includes {name}, of a layer it may not include"
             elif not computes and name.startswith(COMPUTE.removeprefix("src/")):
-                yield source, line, f"{name}: module/compute.hpp has what others may call"
+                yield source, line, f"{name}: objects/compute_hooks.hpp has what others may call"
+
+
+def room(path: str) -> int | None:
+    match = re.match(r"extension/(\w+)/", path)
+    return ROOMS.index(match[1]) if match else None
+
+
+@rule
+def rooms(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+    for source in tree:
+        own = room(source.path.removeprefix("src/"))
+        if own is None:
+            continue
+        for line, name in source.includes():
+            other = room(name)
+            if other is not None and other < own:
+                yield source, line, f"{ROOMS[own]} includes {name}, of a room that builds on it"
+
+
+@rule
+def unique_names(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+    """A file name says which C++ file of src is meant. Python modules are named by their package."""
+    seen: dict[str, str] = {}
+    for source in tree:
+        if source.is_cpp and source.path.startswith("src/"):
+            name = source.path.rpartition("/")[2]
+            if seen.setdefault(name, source.path) != source.path:
+                yield source, 1, f"{name} is the name of {seen[name]} too"
 
 
 KIT = "src/refarray/conformance/"

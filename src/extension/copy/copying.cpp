@@ -7,10 +7,10 @@
 #include "core/copy/copy.hpp"
 #include "core/error.hpp"
 #include "core/ledger.hpp"
+#include "extension/capi/driver_calls.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/signals.hpp"
-#include "extension/devices/driver_calls.hpp"
 #include "extension/objects/array_object.hpp"
 #include "runtime/runtime.hpp"
 

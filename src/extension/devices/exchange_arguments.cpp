@@ -4,9 +4,9 @@
 #include <compare>
 
 #include "core/error.hpp"
+#include "extension/capi/driver_calls.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/object_text.hpp"
-#include "extension/devices/driver_calls.hpp"
 #include "extension/devices/stream_type.hpp"
 #include "extension/objects/conversions.hpp"
 

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "core/array.hpp"
-#include "dlpack/dlpack_export.hpp"
+#include "dlpack/export.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/ref.hpp"
 #include "extension/capi/state.hpp"

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "extension/capi/compat.hpp"
+#include "extension/capi/driver_calls.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/free_threading.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/ref.hpp"
 #include "extension/capi/state.hpp"
-#include "extension/devices/driver_calls.hpp"
 #include "runtime/runtime.hpp"
 
 namespace refarray::extension {

@@ -1,10 +1,10 @@
 // The C table refarray._C_API: its six functions, and the capsule around it.
 #include "extension/dlpack/c_table.hpp"
 
-#include "dlpack/dlpack_export.hpp"
-#include "dlpack/dlpack_import.hpp"
+#include "dlpack/export.hpp"
+#include "dlpack/import.hpp"
+#include "extension/capi/driver_calls.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/devices/driver_calls.hpp"
 #include "extension/dlpack/dlpack_import.hpp"
 #include "extension/dlpack/exchange_table.hpp"
 #include "extension/objects/array_object.hpp"

@@ -8,19 +8,19 @@
 
 #include "core/error.hpp"
 #include "core/ledger.hpp"
-#include "dlpack/dlpack_import.hpp"
+#include "dlpack/import.hpp"
 #include "extension/capi/args.hpp"
+#include "extension/capi/driver_calls.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/copy/copying.hpp"
-#include "extension/devices/driver_calls.hpp"
 #include "extension/devices/exchange_arguments.hpp"
 #include "extension/dlpack/capsule.hpp"
 #include "extension/dlpack/dlpack_docs.hpp"
 #include "extension/dlpack/exchange_table.hpp"
-#include "extension/interop/protocol_order.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/conversions.hpp"
+#include "extension/objects/foreign_objects.hpp"
 #include "runtime/runtime.hpp"
 
 namespace refarray::extension {

@@ -3,12 +3,12 @@
 
 #include <optional>
 
-#include "dlpack/dlpack_export.hpp"
-#include "dlpack/dlpack_import.hpp"
 #include "dlpack/exchange_api.hpp"
+#include "dlpack/export.hpp"
+#include "dlpack/import.hpp"
+#include "extension/capi/driver_calls.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/copy/ways_out.hpp"
-#include "extension/devices/driver_calls.hpp"
 #include "extension/dlpack/dlpack_export.hpp"
 #include "extension/objects/array_object.hpp"
 #include "runtime/runtime.hpp"

@@ -8,17 +8,16 @@
 #include <string_view>
 
 #include "core/error.hpp"
-#include "dlpack/dlpack_import.hpp"
 #include "dlpack/exchange_api.hpp"
+#include "dlpack/import.hpp"
+#include "extension/capi/driver_calls.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/type_lookup.hpp"
-#include "extension/devices/driver_calls.hpp"
 #include "extension/devices/exchange_arguments.hpp"
-#include "extension/interop/protocol_order.hpp"
-#include "extension/interop/scalars.hpp"
 #include "extension/objects/array_object.hpp"
+#include "extension/objects/foreign_objects.hpp"
 #include "runtime/runtime.hpp"
 
 namespace refarray::extension {

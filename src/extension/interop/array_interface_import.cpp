@@ -11,8 +11,7 @@
 #include "extension/interop/borrowed_storage.hpp"
 #include "extension/interop/interface_reader.hpp"
 #include "extension/interop/interop_docs.hpp"
-#include "extension/interop/protocol_order.hpp"
-#include "extension/interop/scalars.hpp"
+#include "extension/objects/foreign_objects.hpp"
 
 namespace refarray::extension {
 namespace {

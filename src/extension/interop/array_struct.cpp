@@ -8,7 +8,7 @@
 #include "extension/interop/array_interface.hpp"
 #include "extension/interop/borrowed_storage.hpp"
 #include "extension/interop/interface_reader.hpp"
-#include "extension/interop/protocol_order.hpp"
+#include "extension/objects/foreign_objects.hpp"
 
 namespace refarray::extension {
 namespace {

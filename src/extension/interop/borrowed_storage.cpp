@@ -2,13 +2,12 @@
 #include "extension/interop/borrowed_storage.hpp"
 
 #include "core/error.hpp"
-#include "dlpack/dlpack_import.hpp"
+#include "dlpack/import.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/copy/copying.hpp"
-#include "extension/interop/protocol_order.hpp"
-#include "extension/interop/scalars.hpp"
 #include "extension/objects/array_object.hpp"
+#include "extension/objects/foreign_objects.hpp"
 
 namespace refarray::extension {
 namespace {

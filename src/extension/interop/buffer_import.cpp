@@ -11,9 +11,9 @@
 #include "extension/interop/borrowed_storage.hpp"
 #include "extension/interop/buffer.hpp"
 #include "extension/interop/interop_docs.hpp"
-#include "extension/interop/protocol_order.hpp"
 #include "extension/interop/scalars.hpp"
 #include "extension/objects/conversions.hpp"
+#include "extension/objects/foreign_objects.hpp"
 
 namespace refarray::extension {
 namespace {

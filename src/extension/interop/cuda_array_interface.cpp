@@ -3,11 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "dlpack/dlpack_import.hpp"
+#include "dlpack/import.hpp"
+#include "extension/capi/driver_calls.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/copy/ways_out.hpp"
-#include "extension/devices/driver_calls.hpp"
 #include "extension/dlpack/dlpack_export.hpp"
 #include "extension/interop/array_interface.hpp"
 #include "extension/interop/buffer.hpp"

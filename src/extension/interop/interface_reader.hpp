@@ -11,7 +11,7 @@
 #include "extension/capi/errors.hpp"
 #include "extension/capi/ref.hpp"
 #include "extension/interop/borrowed_storage.hpp"
-#include "extension/interop/protocol_order.hpp"
+#include "extension/objects/foreign_objects.hpp"
 
 namespace refarray::extension {
 

@@ -12,6 +12,7 @@
 #include "extension/interop/buffer.hpp"
 #include "extension/interop/scalars.hpp"
 #include "extension/objects/array_object.hpp"
+#include "extension/objects/foreign_objects.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -160,32 +161,6 @@ ProtocolResult array_from_method(State& state, PyObject* object, MethodCopy copy
 }
 
 }  // namespace
-
-Ref find_protocol(const State& state, PyTypeObject* type, PyObject* name) {
-  Ref found = find_on_type(state, type, name);
-  return found.get() == Py_None ? Ref() : std::move(found);
-}
-
-bool was_entered(PyObject* error) {
-  const Ref entry = Ref::steal(PyException_GetTraceback(error));
-  if (!entry || entry.get() == Py_None) return false;
-  const auto member = [](const Ref& object, const char* name) {
-    return check(calling<PyObject_GetAttrString>(object.get(), name));
-  };
-  if (member(entry, "tb_next").get() != Py_None) return true;
-  const Ref variables = member(member(member(entry, "tb_frame"), "f_code"), "co_nlocals");
-  return check(PyLong_AsLong(variables.get())) != 0;
-}
-
-void chain_errors(PyObject* second, Ref first) noexcept {
-  constexpr int kDeepest = 64;  // user code can make the chain cyclic
-  Ref last = Ref::borrow(second);
-  for (int depth = 0; depth < kDeepest && last.get() != first.get(); ++depth) {
-    Ref older = Ref::steal(PyException_GetContext(last.get()));
-    if (!older) return PyException_SetContext(last.get(), first.release());
-    last = std::move(older);
-  }
-}
 
 ProtocolResult try_protocols(State& state, PyObject* object, PyObject* device, PyObject* copy,
                              bool no_copy) {

@@ -10,39 +10,6 @@
 
 namespace refarray::extension {
 
-/// Thrown with a Python exception set: the exporter declined, or its format is unsupported.
-/// asarray() tries the next protocol; functions that use one protocol only let the exception
-/// propagate.
-struct ProtocolRefused : ErrorSet {};
-
-/// Sets a BufferError with the message `parts` and throws ProtocolRefused.
-template <class... Parts>
-[[noreturn, gnu::cold, gnu::noinline]] void refuse_protocol(const Parts&... parts) {
-  PyErr_Format(PyExc_BufferError, "%s", core::text(parts...).c_str());
-  throw ProtocolRefused{};
-}
-
-/// For a pending exception that an exporter's own code raised: throws ProtocolRefused if it is a
-/// BufferError, else ErrorSet.
-[[noreturn]] inline void throw_exporter_error() {
-  if (PyErr_ExceptionMatches(PyExc_BufferError) != 0) throw ProtocolRefused{};
-  throw ErrorSet{};
-}
-
-/// The method or attribute of a protocol, found on the type. Empty also for None, by which a class
-/// opts out, as by `__hash__ = None`.
-Ref find_protocol(const State& state, PyTypeObject* type, PyObject* name);
-
-/// Whether the callee had begun when it raised `error`, so that it must not be called again. Not if
-/// the traceback has no entry below our call, or one by which Cython names a function that refuses
-/// its arguments: the code of such an entry has no variables, unlike a function that takes
-/// keywords.
-bool was_entered(PyObject* error);
-
-/// Appends `first` to the end of `second`'s chain of __context__, as `raise` in an except block
-/// does.
-void chain_errors(PyObject* second, Ref first) noexcept;
-
 /// The result of try_protocols().
 struct ProtocolResult {
   Ref array;  // empty: the object supports no protocol, or is a NumPy scalar, which is a number

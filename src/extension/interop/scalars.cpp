@@ -15,6 +15,7 @@
 #include "extension/interop/interface_reader.hpp"
 #include "extension/interop/protocol_order.hpp"
 #include "extension/objects/array_object.hpp"
+#include "extension/objects/foreign_objects.hpp"
 #include "extension/objects/namespace.hpp"
 #include "extension/objects/python_numbers.hpp"
 
@@ -115,19 +116,6 @@ std::optional<Scalar> scalar_of_item(const State& state, PyObject* object) {
   Ref number = plain_number(item.get());
   if (!number) return std::nullopt;
   return Scalar{std::move(number), named_dtype(state, object)};
-}
-
-/// A class of NumPy, remembered in `slot`; nullptr as long as its module has not been imported.
-PyTypeObject* find_class(const State& state, Slot slot, Slot module_name, const char* name) {
-  if (PyObject* known = state.get(slot)) return reinterpret_cast<PyTypeObject*>(known);
-  const Ref module = imported_module(state.get(module_name));
-  if (!module) return nullptr;
-  Ref found = Ref::steal(calling<PyObject_GetAttrString>(module.get(), name));
-  if (!found && PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw ErrorSet{};
-  compat::clear_raised();  // sys.modules has None or another module under this name, or it is being
-                           // imported
-  if (!found || PyType_Check(found.get()) == 0) return nullptr;
-  return reinterpret_cast<PyTypeObject*>(state.set_once(slot, std::move(found)));
 }
 
 [[noreturn, gnu::cold]] void fail_inexact(PyObject* object) {
@@ -234,25 +222,6 @@ bool exports_memory(const State& state, PyObject* object) {
     if (found && (PyDict_Check(found.get()) || PyCapsule_CheckExact(found.get()))) return true;
   }
   return false;
-}
-
-bool is_ndarray(const State& state, PyTypeObject* type) {
-  return find_class(state, Slot::kNdarray, Slot::kNumpyName, "ndarray") == type;
-}
-
-void refuse_masked(const State& state, PyObject* object) {
-  if (PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) == 0) return;  // a class in Python
-  auto* masked = reinterpret_cast<PyTypeObject*>(state.get(Slot::kMaskedArray));
-  if (masked == nullptr) {
-    // With the property `mask`: other objects do not cost the lookup of numpy.ma in sys.modules,
-    // which is repeated as long as nothing imports it.
-    if (!find_on_type(state, Py_TYPE(object), state.get(Slot::kMaskName))) return;
-    masked = find_class(state, Slot::kMaskedArray, Slot::kNumpyMaName, "MaskedArray");
-  }
-  if (masked == nullptr || PyType_IsSubtype(Py_TYPE(object), masked) == 0) return;
-  refuse_protocol("the mask of a ", type_name(object),
-                  " would be lost; pass x.filled(value) to replace the masked elements, or x.data "
-                  "to include them");
 }
 
 }  // namespace refarray::extension

@@ -1,5 +1,5 @@
-// Objects of other libraries: which are numbers, which export arrays, and NumPy's masked arrays,
-// which imports refuse. docs/interop.md has the rules.
+// Objects of other libraries: which are numbers, and which export arrays. docs/interop.md has the
+// rules.
 #pragma once
 
 #include <Python.h>
@@ -41,12 +41,5 @@ Ref to_number(State& state, PyObject* object);
 /// Whether asarray() could share the object's memory: it has DLPack, a buffer, or an array
 /// interface.
 bool exports_memory(const State& state, PyObject* object);
-
-/// Whether the type is numpy.ndarray itself.
-bool is_ndarray(const State& state, PyTypeObject* type);
-
-/// Throws ProtocolRefused (a BufferError) for a numpy.ma.MaskedArray: its mask would be lost. NumPy
-/// is never imported: until somebody has imported numpy.ma, no object has its types.
-void refuse_masked(const State& state, PyObject* object);
 
 }  // namespace refarray::extension

@@ -10,6 +10,7 @@
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"
+#include "extension/modes/namespace_functions.hpp"
 #include "extension/objects/namespace.hpp"
 
 namespace refarray::extension {

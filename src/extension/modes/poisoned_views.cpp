@@ -19,34 +19,9 @@
 #include "extension/capi/methods.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/objects/array_object.hpp"
+#include "extension/objects/watched_arrays.hpp"
 
 namespace refarray::extension {
-
-/// The arrays of one state. The lock matters in builds without a GIL only.
-class WatchedArrays {
- public:
-  void add(PyObject* array) {
-    const std::lock_guard lock(mutex_);
-    arrays_.push_back(array);
-  }
-  void remove(PyObject* array) noexcept {
-    const std::lock_guard lock(mutex_);
-    const auto found = std::find(arrays_.rbegin(), arrays_.rend(), array);  // most live shortly
-    if (found == arrays_.rend()) return;  // the array could not be listed
-    *found = arrays_.back();
-    arrays_.pop_back();
-  }
-  /// Runs `use` while no array gets a storage or is freed.
-  template <class Use>
-  auto locked(const Use& use) {
-    const std::lock_guard lock(mutex_);
-    return use(arrays_);
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<PyObject*> arrays_;
-};
 
 namespace {
 
@@ -91,26 +66,6 @@ std::string count_text(std::int64_t count, const char* one, const char* many) {
              "; the standard leaves open whether they see it. Write to asarray(x, copy=True)");
 }
 
-}  // namespace
-
-void watch_arrays(State& state) {
-  state.watched = new WatchedArrays;
-  state.object_bits |= ObjectBits::kWatched;
-}
-
-void free_watched_arrays(State& state) noexcept { delete std::exchange(state.watched, nullptr); }
-
-void watch(const State& state, PyObject* array) { state.watched->add(array); }
-
-void unwatch(PyObject* array) noexcept { State::of_object(array).watched->remove(array); }
-
-void set_watched_storage(PyObject* array, core::Storage* storage) noexcept {
-  State::of_object(array).watched->locked([&](const std::vector<PyObject*>&) {
-    reinterpret_cast<ArrayObject*>(array)->storage = storage;
-  });
-}
-
-namespace {
 /// Arrays in cycles of garbage are no owners. PyGC_Collect() does nothing while the collector is
 /// disabled.
 void collect_garbage() {

@@ -8,18 +8,6 @@
 
 namespace refarray::extension {
 
-/// To be called for the state of a new namespace, before it makes an array.
-void watch_arrays(State& state);
-/// When the state ends, and with it the type of its arrays.
-void free_watched_arrays(State& state) noexcept;
-
-/// Lists an array that has no storage yet. Throws std::bad_alloc.
-void watch(const State& state, PyObject* array);
-/// Before the array is freed.
-void unwatch(PyObject* array) noexcept;
-/// Sets the storage of a listed array.
-void set_watched_storage(PyObject* array, core::Storage* storage) noexcept;
-
 /// A write to elements of an array.
 struct Write {
   PyObject* array;

@@ -4,6 +4,7 @@
 #include "extension/creation/asarray.hpp"
 #include "extension/creation/creation_rows.hpp"
 #include "extension/dlpack/dlpack_import.hpp"
+#include "extension/modes/namespace_functions.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/namespace.hpp"
 

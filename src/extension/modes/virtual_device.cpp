@@ -13,6 +13,7 @@
 #include "extension/devices/exchange_arguments.hpp"
 #include "extension/dlpack/dlpack_docs.hpp"
 #include "extension/dlpack/dlpack_export.hpp"
+#include "extension/modes/namespace_functions.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/conversions.hpp"
 #include "extension/objects/namespace.hpp"
@@ -56,12 +57,6 @@ Ref get_class(PyObject* self, void*) {
 constexpr int kKeywords = METH_FASTCALL | METH_KEYWORDS;
 
 }  // namespace
-
-void note_transfer(std::int64_t nbytes, bool with_host) {
-  if (with_host) core::note_attempt(core::Entry::kSynchronization, 0);
-  core::note(core::Entry::kTransfer, nbytes);
-  if (with_host) core::note(core::Entry::kSynchronization, 0);
-}
 
 Ref moved(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
   if (nargs != 2 || !is_any_array(args[0]))

@@ -7,6 +7,9 @@
 
 namespace refarray::extension {
 
+/// To be called once per process before the first namespace: sets up the definition of the modules.
+void prepare_namespaces() noexcept;
+
 /// Lets new arrays of the state use the object pool, where the interpreter has one.
 void open_object_pool(State& state) noexcept;
 

@@ -10,12 +10,13 @@
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"
-#include "extension/modes/poisoned_views.hpp"
+#include "extension/modes/namespace_functions.hpp"
 #include "extension/module/module.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/device_type.hpp"
 #include "extension/objects/dtype_type.hpp"
 #include "extension/objects/namespace.hpp"
+#include "extension/objects/watched_arrays.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -48,11 +49,6 @@ struct Arguments {
   Modes modes;
   PyObject* device;  // what x.device returns, or None for the CPU
 };
-
-/// Whether the standard has the type: it lacks the 16-bit floats.
-constexpr bool is_standard(core::ScalarType type) noexcept {
-  return type >= core::ScalarType::kBool && type <= core::ScalarType::kComplex128;
-}
 
 /// From a tuple of bools in the order of the fields.
 Modes to_modes(PyObject* tuple) {
@@ -165,54 +161,6 @@ Ref make_namespace(PyObject* base, PyObject* const* args, Py_ssize_t nargs) {
 }  // namespace
 
 void prepare_namespaces() noexcept { PyModuleDef_Init(definition()); }
-
-Ref namespace_name(const State& state) {
-  PyObject* const own = state.get(Slot::kNamespace);
-  return check(own == nullptr ? PyUnicode_InternFromString("refarray")
-                              : PyModule_GetNameObject(own));
-}
-
-std::string device_text(const State& state) {
-  return utf8(check(calling<PyObject_Repr>(state.get(Slot::kCpuDevice))).get());
-}
-
-void fail_other_namespace(const State& state, PyObject* array) {
-  PyObject* const own = state.get(Slot::kNamespace);
-  const State& other = State::of_object(array);
-  if (own != nullptr && own == other.get(Slot::kNamespace)) {
-    core::fail(Fault::kValue, "an array on ", device_text(other), " does not mix with those on ",
-               device_text(state), "; to_device() copies");
-  }
-  core::fail(Fault::kType, "an array of the namespace ", utf8(namespace_name(other).get()),
-             " does not mix with those of ", utf8(namespace_name(state).get()),
-             "; asarray() and from_dlpack() of a namespace take arrays of others");
-}
-
-void refuse_mask(const State& state) {
-  if (!state.modes.without_masks) return;
-  raise(PyExc_NotImplementedError,
-        "indexing by a mask: the namespace was made with boolean_indexing=False; where() selects");
-}
-
-void refuse_counting(const State& state, const char* function) {
-  if (!state.modes.without_counting) return;
-  raise(
-      PyExc_NotImplementedError,
-      "%s(): the shape of the result depends on elements, and the namespace has no data-dependent "
-      "shapes: data_dependent_shapes=False",
-      function);
-}
-
-void require_standard(const State& state, const core::DType& dtype) {
-  if (!state.modes.strict || is_standard(core::computable_scalar(dtype))) return;
-  core::fail(Fault::kType, "the standard has no dtype ", core::name(dtype),
-             ", and this namespace is strict");
-}
-
-Ref as_default_array(PyObject* array) {
-  PyObject* const base = State::of_object(array).get(Slot::kBase);
-  return base == nullptr ? Ref::borrow(array) : alias_array(State::of_module(base), array);
-}
 
 PyMethodDef kNamespaceFunctions[] = {
     {"_make_namespace", method<&make_namespace>(), METH_FASTCALL, nullptr},

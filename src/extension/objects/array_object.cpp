@@ -3,12 +3,12 @@
 
 #include <new>
 
+#include "extension/capi/driver_calls.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/free_threading.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/object_pool.hpp"
-#include "extension/devices/driver_calls.hpp"
-#include "extension/modes/poisoned_views.hpp"
+#include "extension/objects/watched_arrays.hpp"
 #include "runtime/runtime.hpp"
 
 namespace refarray::extension {

@@ -7,8 +7,8 @@
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/value_object.hpp"
-#include "extension/devices/device_docs.hpp"
 #include "extension/objects/conversions.hpp"
+#include "extension/objects/type_docs.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -1,4 +1,4 @@
-// Namespaces besides the default one: a module each, with a State and an array type of its own.
+// The namespace that an array is of, and what it refuses.
 #pragma once
 
 #include <Python.h>
@@ -10,16 +10,6 @@
 #include "refarray/core/dtype.hpp"
 
 namespace refarray::extension {
-
-/// To be called once per process before the first namespace: sets up the definition of the modules.
-void prepare_namespaces() noexcept;
-
-/// Functions that take the place of those of the default namespace: modes/strict_functions.cpp.
-extern PyMethodDef kStrictFunctions[];
-
-/// _by_device(name, docstring, (types, functions)): a function that calls the one of the array type
-/// that the arguments have. The tuple is its __self__: modes/device_functions.cpp.
-Ref by_device(PyObject* module, PyObject* const* args, Py_ssize_t nargs);
 
 /// Whether the state is that of refarray itself.
 inline bool is_default(const State& state) noexcept {
@@ -48,6 +38,11 @@ inline void refuse_other_namespace(const State& state, PyObject* object) {
     fail_other_namespace(state, object);
 }
 
+/// Whether the standard has the type: it lacks the 16-bit floats.
+constexpr bool is_standard(core::ScalarType type) noexcept {
+  return type >= core::ScalarType::kBool && type <= core::ScalarType::kComplex128;
+}
+
 /// In a strict namespace: throws kType for a dtype that the standard does not have.
 void require_standard(const State& state, const core::DType& dtype);
 
@@ -66,10 +61,6 @@ void note_transfer(std::int64_t nbytes, bool with_host);
 inline bool is_arriving(const State& state, PyObject* object) noexcept {
   return state.modes.off_host && !is_array(state, object);
 }
-
-/// _moved(array, dtype): a copy of an array of another device of the namespace, as one of the
-/// module's; with dtype None of the array's dtype: modes/virtual_device.cpp.
-Ref moved(PyObject* module, PyObject* const* args, Py_ssize_t nargs);
 
 /// The array itself, as one of the default namespace: for the functions of the Python package that
 /// use its attributes.

@@ -1,4 +1,4 @@
-// Docstrings of the types Array and DType and of their attributes.
+// Docstrings of the types Array, DType, Device and their attributes.
 #pragma once
 
 namespace refarray::extension {
@@ -177,5 +177,37 @@ inline constexpr char kIteratorReduceDoc[] = "Pickles the array and the position
 
 inline constexpr char kIteratorSetStateDoc[] =
     "Set the position, an int, clipped to the extent of axis 0. Raises TypeError for other types.";
+
+// --- Device
+
+inline constexpr char kDeviceDoc[] = R"doc(Device(name)
+--
+
+The device on which an array's elements are stored. Immutable, hashable, picklable.
+
+name: a Device or a str: 'cpu', 'cuda:1', 'rocm:0', 'cuda_managed:0', or 'cuda_host'
+    and 'rocm_host' for pinned host memory, where 'cuda' means 'cuda:0' and 'hip:1'
+    means 'rocm:1'; or a device of PyTorch, JAX or tvm-ffi. torch.device('cuda') means
+    'cuda:0', whatever PyTorch's current device is.
+
+Creating a Device does not check that this machine has such a device. device == x is
+true if Device(x) is that device. The hash is that of the name, as str() returns it.
+
+Raises TypeError for an object that is not known to be a device, ValueError for an
+unknown name and for a device that refarray does not support. Array API: device
+objects.)doc";
+
+inline constexpr char kDeviceKindDoc[] =
+    R"doc(The kind of memory, a str.
+
+One of 'cpu', 'cuda', 'cuda_host', 'cuda_managed', 'rocm' and 'rocm_host'.)doc";
+
+inline constexpr char kDeviceIdDoc[] =
+    R"doc(The index among the devices of this kind, an int; 0 for kinds with one device.)doc";
+
+inline constexpr char kDeviceDlpackDoc[] =
+    R"doc(The device in DLPack's terms: a pair of ints, (device type, device id).
+
+__dlpack_device__() of an array on this device returns the same pair.)doc";
 
 }  // namespace refarray::extension

@@ -8,7 +8,7 @@
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/object_text.hpp"
-#include "extension/compute/fft/rows_more.hpp"
+#include "extension/compute/fft/fourier_rows.hpp"
 #include "extension/compute/manipulation/rolling.hpp"
 #include "extension/compute/operands.hpp"
 #include "extension/compute/tables.hpp"

@@ -12,7 +12,6 @@
 #include "extension/capi/object_text.hpp"
 #include "extension/capi/signals.hpp"
 #include "extension/compute/fft/fourier_rows.hpp"
-#include "extension/compute/fft/rows_more.hpp"
 #include "extension/compute/operands.hpp"
 #include "extension/compute/tables.hpp"
 #include "extension/copy/copying.hpp"

@@ -1,16 +1,16 @@
 // matmul() and the operators @ and @=.
-#include "compute/linalg/matmul_operator.hpp"
+#include "extension/compute/linalg/matmul_operator.hpp"
 
 #include <algorithm>
 #include <utility>
 
+#include "compute/linalg/matmul.hpp"
 #include "compute/ops/elementwise.hpp"
 #include "core/error.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/signals.hpp"
 #include "extension/compute/linalg/factors.hpp"
-#include "extension/compute/linalg/matmul_operator.hpp"
 #include "extension/compute/linalg/product_rows.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/modes/poisoned_views.hpp"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "compute/linalg/matmul_operator.hpp"
+#include "compute/linalg/matmul.hpp"
 #include "compute/linalg/vecdot.hpp"
 #include "compute/ops/elementwise.hpp"
 #include "core/error.hpp"

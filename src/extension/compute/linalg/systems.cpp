@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "compute/linalg/decompositions/lu.hpp"
-#include "compute/linalg/matmul_operator.hpp"
+#include "compute/linalg/matmul.hpp"
 #include "core/error.hpp"
 #include "core/promotion.hpp"
 #include "extension/capi/args.hpp"

@@ -1,11 +1,11 @@
 // Opening devices without the GIL, and the exit hook that returns imported device memory.
-#include "extension/devices/driver_calls.hpp"
+#include "extension/capi/driver_calls.hpp"
 
 #include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
+#include "extension/capi/shared_docs.hpp"
 #include "extension/capi/state.hpp"
-#include "extension/devices/device_docs.hpp"
 
 namespace refarray::extension {
 namespace {
