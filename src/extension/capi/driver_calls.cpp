@@ -1,6 +1,8 @@
 // Opening devices without the GIL, and the exit hook that returns imported device memory.
 #include "extension/capi/driver_calls.hpp"
 
+#include <optional>
+
 #include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
@@ -38,11 +40,6 @@ void open_without_gil(const core::Device& device) noexcept {
   runtime::open(device);
 }
 
-std::optional<core::Device> streamed(DLDevice device) noexcept {
-  const std::optional<core::Device> known = dlpack::to_core_normalized(device);
-  return known && !known->is_host() ? known : std::nullopt;
-}
-
 void open_device(DLDevice device) noexcept {
   const std::optional<core::Device> known = dlpack::to_core_normalized(device);
   if (known && known->kind != core::DeviceKind::kCpu) open_device(*known);
@@ -62,7 +59,8 @@ void ensure_exit_hook() noexcept {
 }  // namespace
 
 void prepare_for(DLDevice device) noexcept {
-  if (const std::optional<core::Device> used = streamed(device)) open_device(*used);
+  const std::optional<core::Device> known = dlpack::to_core_normalized(device);
+  if (known && !known->is_host()) open_device(*known);
   ensure_exit_hook();
 }
 

@@ -4,8 +4,6 @@
 
 #include <Python.h>
 
-#include <optional>
-
 #include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
 #include "refarray/core/device.hpp"
@@ -38,9 +36,6 @@ inline void open_device(const core::Device& device) noexcept {
 /// runtime::stream_of() without the GIL.
 [[gnu::noinline]] runtime::StreamPtr stream_without_gil(const core::Device& device,
                                                         const runtime::StreamChoice& choice);
-
-/// The device whose streams can use this memory; nothing for host memory and unknown device types.
-std::optional<core::Device> streamed(DLDevice device) noexcept;
 
 /// The same for a DLDevice. Does nothing for unsupported device types.
 void open_device(DLDevice device) noexcept;

@@ -41,7 +41,7 @@ Ref import_from_table(const State& state, PyObject* x, const DLPackExchangeAPI& 
 Ref import_by_method(const State& state, PyObject* x, const ProducerInfo& producer,
                      const ImportRequest& request);
 Ref ask_method(const State& state, PyObject* x, const ProducerInfo& producer,
-               const ImportRequest& request, DLDevice announced);
+               const ImportRequest& request, const AnnouncedDevice& announced);
 void import_capsule(PyObject* capsule, PyObject* producer, dlpack::Imported& out,
                     dlpack::HostLabel label);
 Ref finish(const State& state, dlpack::Imported&& in, const ImportRequest& request);
@@ -131,9 +131,10 @@ Ref import_from_table(const State& state, PyObject* x, const DLPackExchangeAPI& 
 Ref import_by_method(const State& state, PyObject* x, const ProducerInfo& producer,
                      const ImportRequest& request) {
   if (!producer.has_methods()) raise_missing_methods(x, producer);
-  DLDevice announced{kDLCPU, 0};
+  AnnouncedDevice announced;
   if (is_array(state, x)) {
-    announced = dlpack::to_dlpack(view_of(x).device());
+    announced.device = view_of(x).device();
+    announced.named = dlpack::to_dlpack(*announced.device);
   } else {
     announced = ask_device(state, x, producer);
   }
@@ -150,10 +151,9 @@ Ref import_by_method(const State& state, PyObject* x, const ProducerInfo& produc
   return finish(state, std::move(in), request);
 }
 
-/// stream= for the producer: our current stream on its device. Empty for host memory, which has no
-/// streams (CONS-08, STRM-01).
-Ref stream_for(const ImportRequest& request, DLDevice announced) {
-  const std::optional<core::Device> device = streamed(announced);
+/// stream= for a producer in device memory: our current stream there. Empty if it is to copy to
+/// host memory, which has no streams (CONS-08, STRM-01).
+Ref stream_for(const ImportRequest& request, const std::optional<core::Device>& device) {
   if (!device || request.asks_for_host()) return {};
   const auto stream = [&] {
     const GilRelease others_run(true);
@@ -163,10 +163,10 @@ Ref stream_for(const ImportRequest& request, DLDevice announced) {
 }
 
 Ref ask_method(const State& state, PyObject* x, const ProducerInfo& producer,
-               const ImportRequest& request, DLDevice announced) {
+               const ImportRequest& request, const AnnouncedDevice& announced) {
   Ref stream;
-  if (!is_host(announced)) [[unlikely]]
-    stream = stream_for(request, announced);
+  if (!announced.is_host()) [[unlikely]]
+    stream = stream_for(request, announced.device);
   Ref device;
   DlpackArguments arguments{request.max_version};
   if (request.max_version == nullptr) arguments.max_version = state.get(Slot::kOurVersion);
@@ -177,8 +177,8 @@ Ref ask_method(const State& state, PyObject* x, const ProducerInfo& producer,
         calling<Py_BuildValue>("(ii)", static_cast<int>(wanted.device_type), wanted.device_id));
     arguments.dl_device = device.get();
     // All host memory can be relabelled as the CPU's without the producer.
-    arguments.needs_dl_device = wanted.device_type != announced.device_type &&
-                                (wanted.device_type != kDLCPU || !is_host(announced));
+    arguments.needs_dl_device = wanted.device_type != announced.named.device_type &&
+                                (wanted.device_type != kDLCPU || !announced.is_host());
   }
   if (request.copy != dlpack::Copy::kIfNeeded) {
     if (request.copy == dlpack::Copy::kAlways) core::note_attempt(core::Entry::kCopy, -1);

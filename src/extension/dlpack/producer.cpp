@@ -115,22 +115,18 @@ Ref call_on_type(PyObject* descriptor, PyObject* const* args, std::size_t count,
   return vectorcall(bound.get(), args + 1, count - 1, kwnames);
 }
 
-DLDevice ask_device(const State& state, PyObject* x, const ProducerInfo& producer) {
-  if (producer.is_ndarray) return {kDLCPU, 0};
+AnnouncedDevice ask_device(const State& state, PyObject* x, const ProducerInfo& producer) {
+  if (producer.is_ndarray) return {};
   PyObject* args[] = {x};
-  return to_announced_device(state, call_on_type(producer.dlpack_device, args, 1, nullptr).get());
-}
-
-bool is_host(DLDevice device) noexcept {
-  if (device.device_type == kDLCPU) return true;
-  const std::optional<core::Device> known = dlpack::to_core(device);
-  return known && known->is_host();
+  const DLDevice named =
+      to_announced_device(state, call_on_type(producer.dlpack_device, args, 1, nullptr).get());
+  return {named, dlpack::to_core_normalized(named)};
 }
 
 namespace {
 
-[[gnu::cold]] void refuse_if_unusable(DLDevice announced) {
-  const std::optional<core::Device> device = streamed(announced);
+[[gnu::cold]] void refuse_if_unusable(const AnnouncedDevice& announced) {
+  const std::optional<core::Device>& device = announced.device;
   if (device) open_device(*device);
   if (device && runtime::can_allocate(*device)) return;
   std::string why;
@@ -142,18 +138,18 @@ namespace {
     }
   }
   core::fail(core::Fault::kBuffer, "from_dlpack(): the producer's device is ",
-             dlpack::device_text(announced), ", which this process cannot use", why,
+             dlpack::device_text(announced.named), ", which this process cannot use", why,
              "; device=\"cpu\" asks for a copy in host memory");
 }
 
 }  // namespace
 
-void refuse_devices(const ImportRequest& request, DLDevice announced) {
-  if (!request.asks_for_host() && !is_host(announced)) refuse_if_unusable(announced);
+void refuse_devices(const ImportRequest& request, const AnnouncedDevice& announced) {
+  if (!request.asks_for_host() && !announced.is_host()) refuse_if_unusable(announced);
   if (request.device && !request.device->is_host() && request.copy == dlpack::Copy::kNever &&
-      *request.device != streamed(announced)) {
+      *request.device != announced.device) {
     core::fail(core::Fault::kNoCopy, "from_dlpack(): copy=False, but from ",
-               dlpack::device_text(announced), " to ", core::name(*request.device),
+               dlpack::device_text(announced.named), " to ", core::name(*request.device),
                " the data has to be copied");
   }
 }

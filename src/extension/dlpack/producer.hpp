@@ -49,16 +49,21 @@ inline ProducerInfo find_producer(State& state, PyObject* x) {
 /// AttributeError naming the methods that the type lacks (CONS-02, A-40).
 [[noreturn]] void raise_missing_methods(PyObject* x, const ProducerInfo& producer);
 
+/// The device that a producer announces. The tensor's own is classified by validate().
+struct AnnouncedDevice {
+  DLDevice named{kDLCPU, 0};
+  std::optional<core::Device> device = core::Device{};  // nothing for an unsupported device type
+
+  bool is_host() const noexcept { return device && device->is_host(); }
+};
+
 /// The answer of __dlpack_device__, which an ndarray is not asked for. TypeError for an answer that
 /// is not a pair of ints (DEV-01).
-DLDevice ask_device(const State& state, PyObject* x, const ProducerInfo& producer);
-
-/// Whether the CPU can read memory of this device.
-bool is_host(DLDevice device) noexcept;
+AnnouncedDevice ask_device(const State& state, PyObject* x, const ProducerInfo& producer);
 
 /// Throws kBuffer for a device that this process cannot use, before the producer does any work
 /// (DEV-07), and kNoCopy for copy=False between devices.
-void refuse_devices(const ImportRequest& request, DLDevice announced);
+void refuse_devices(const ImportRequest& request, const AnnouncedDevice& announced);
 
 /// Calls managed_tensor_from_py_object_no_sync. Throws the exception that it set, or a BufferError
 /// when it failed without one. The tensor is not NULL.
