@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import graphlib
 import re
 import subprocess
 import sys
@@ -188,13 +189,45 @@ def rooms(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
 
 @rule
 def unique_names(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
-    """A file name says which C++ file of src is meant. Python modules are named by their package."""
+    """A file name says which C++ file of src is meant. Python modules have their package."""
     seen: dict[str, str] = {}
     for source in tree:
         if source.is_cpp and source.path.startswith("src/"):
             name = source.path.rpartition("/")[2]
             if seen.setdefault(name, source.path) != source.path:
                 yield source, 1, f"{name} is the name of {seen[name]} too"
+
+
+IMPORT = re.compile(r"^\s*from (refarray[\w.]*) import ([\w, ]+)", re.MULTILINE)
+FOR_TYPES = re.compile(r"^if TYPE_CHECKING:\n(?:    .*\n|\n)+", re.MULTILINE)
+
+
+def package(module: str) -> str:
+    """The folder of a module, as far down as the rooms of the package and of the kit go."""
+    parts = module.split(".")
+    return ".".join(parts[: 3 if parts[1:2] == ["conformance"] else 2])
+
+
+@rule
+def import_circles(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+    """Neither modules nor folders import each other, in functions neither."""
+    modules = {
+        source.path[4:-3].removesuffix("/__init__").replace("/", "."): source
+        for source in tree
+        if source.path.startswith("src/refarray/") and source.suffix == ".py"
+    }
+    for name in (str, package):  # of modules, and of folders
+        graph: dict[str, set[str]] = {}
+        for module, source in modules.items():
+            for base, names in IMPORT.findall(FOR_TYPES.sub("", source.text)):
+                found = {f"{base}.{each.strip()}" for each in names.split(",")} & {*modules}
+                targets = {name(each) for each in found or {base}} - {name(module), "refarray"}
+                graph.setdefault(name(module), set()).update(targets)
+        try:
+            graphlib.TopologicalSorter(graph).prepare()
+        except graphlib.CycleError as error:
+            source = next(modules[each] for each in modules if name(each) == error.args[1][0])
+            yield source, 1, f"a circle of imports: {' < '.join(error.args[1])}"
 
 
 KIT = "src/refarray/conformance/"

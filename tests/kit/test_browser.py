@@ -20,7 +20,7 @@ import refarray as ra
 from refarray._layout_picture.page import page as picture
 from refarray.conformance import Finding, Outcome
 from refarray.conformance.findings import Run
-from refarray.conformance.matrix.exchange import Arrival, Exchange
+from refarray.conformance.harness.exchange import Arrival, Exchange
 from refarray.conformance.matrix.measure import Cell
 from refarray.conformance.report import grid, html
 from refarray.conformance.requirements import Role, requirement

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from refarray.__main__ import main
+from refarray.conformance.harness.exchange import Arrival, Exchange
 from refarray.conformance.matrix import measure as matrix
-from refarray.conformance.matrix.exchange import Arrival, Exchange
 from refarray.conformance.matrix.measure import Cell, measure
 from refarray.conformance.report import grid
 

@@ -21,8 +21,8 @@ from mutants.base import MUTANTS  # noqa: E402
 
 from refarray.conformance import Outcome, check, checks  # noqa: E402
 from refarray.conformance.cases import Check, NotApplicable  # noqa: E402
+from refarray.conformance.harness.exchange import Arrival  # noqa: E402
 from refarray.conformance.matrix import measure as matrix  # noqa: E402
-from refarray.conformance.matrix.exchange import Arrival  # noqa: E402
 
 pytestmark = pytest.mark.not_repeated
 

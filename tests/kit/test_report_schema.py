@@ -14,8 +14,8 @@ import pytest
 from refarray.conformance import Finding, Outcome
 from refarray.conformance.cases import CHECKS
 from refarray.conformance.findings import Run
+from refarray.conformance.harness.exchange import Arrival
 from refarray.conformance.harness.provocation import provoked
-from refarray.conformance.matrix.exchange import Arrival
 from refarray.conformance.matrix.measure import Cell, measure
 from refarray.conformance.profiles import PROFILES
 from refarray.conformance.report import (

@@ -38,16 +38,16 @@ Ref is_contiguous(PyObject* self, PyObject*) {
 }
 
 /// Formatting is implemented in Python and imported on first use.
-Ref format_with(const char* function, PyObject* self) {
+Ref format_with(const char* module, const char* function, PyObject* self) {
   const State& state = State::of_object(self);
   PyObject* const device = state.modes.with_devices ? state.get(Slot::kCpuDevice) : Py_None;
   return check(calling<PyObject_CallFunctionObjArgs>(
-      python_function("refarray._display.text", function).get(), as_default_array(self).get(),
+      python_function(module, function).get(), as_default_array(self).get(),
       namespace_name(state).get(), device, state.modes.off_host ? Py_True : Py_False, nullptr));
 }
-Ref array_repr(PyObject* self) { return format_with("array_repr", self); }
-Ref array_str(PyObject* self) { return format_with("array_str", self); }
-Ref array_html(PyObject* self, PyObject*) { return format_with("array_html", self); }
+Ref array_repr(PyObject* self) { return format_with("refarray._display.text", "array_repr", self); }
+Ref array_str(PyObject* self) { return format_with("refarray._display.text", "array_str", self); }
+Ref array_html(PyObject* self, PyObject*) { return format_with("refarray._display.html", "array_html", self); }
 
 PyMethodDef kOwnMethods[] = {
     {"as_readonly", method<&as_readonly>(), METH_NOARGS, kArrayAsReadonlyDoc},

@@ -64,3 +64,8 @@ def card(subject: Subject) -> str:
         f'<div><b>refarray.Array</b> <span style="{GREY}">{escape(str(array.shape))}</span></div>'
     )
     return f'<div style="{FRAME}">{head}{values(subject)}{table(facts, FACT)}</div>'
+
+
+def array_html(*subject: Any) -> str:
+    """Implement array._repr_html_(). Takes the fields of Subject."""
+    return card(Subject(*subject))

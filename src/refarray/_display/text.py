@@ -264,10 +264,3 @@ def array_repr(array: Array, *about: Any) -> str:
     last = len(text) - text.rfind("\n") - 1
     fits = last + 2 + len(facts) <= current_options().linewidth
     return text + ("," + (" " if fits else "\n" + " " * len(prefix))) + facts
-
-
-def array_html(*subject: Any) -> str:
-    """Implement array._repr_html_()."""
-    from refarray._display.html import card
-
-    return card(Subject(*subject))

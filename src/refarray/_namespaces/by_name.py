@@ -120,9 +120,7 @@ def of_namespace(**arguments: Any) -> Any:
 
 
 def of_refarray(*, api_version: str) -> Any:
-    from refarray._namespaces import versions
-
-    return versions.namespace(api_version)
+    return refarray.empty(0).__array_namespace__(api_version=api_version)
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

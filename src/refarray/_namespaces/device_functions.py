@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import Any
 
 import refarray
 from refarray import _native
-from refarray._namespaces.by_name import Choice
-from refarray._namespaces.devices import DEFAULTS, Place, Places
+from refarray._namespaces.by_name import Choice, extension_module
+from refarray._namespaces.devices import DEFAULTS, DeviceInfo, Place, Places
+from refarray._namespaces.info import Info
+from refarray._namespaces.names import rename
 
 #: Functions with an argument `device` that copy arrays of other devices to it.
 COPYING = frozenset({"asarray", "astype", "from_dlpack"})
@@ -177,3 +180,30 @@ def with_indices(out: Any, place: Place) -> Any:
         return tuple(converted(each) for each in out)
     values = zip(names, out, strict=True)
     return type(out)(*(each if name == "values" else converted(each) for name, each in values))
+
+
+def info(function: Any, places: Places, modes: Any, made: Callable[..., Info] = DeviceInfo) -> Any:
+    """__array_namespace_info__() of such a namespace; `made`: the type of what it returns."""
+    return rename(
+        function,
+        lambda: made(
+            places,
+            boolean_indexing=modes.boolean_indexing,
+            data_dependent_shapes=modes.data_dependent_shapes,
+        ),
+    )
+
+
+def merge(names: Any, others: Sequence[ModuleType], places: Places, module: str) -> None:
+    """Put functions that choose the device into `names`, which are those of the first device.
+    `module`: where pickle finds them."""
+    for name in list(names.__all__):
+        values = [getattr(each, name) for each in (names, *others)]
+        if isinstance(values[0], ModuleType):
+            merge(values[0], values[1:], places, extension_module(module, name))
+        elif (
+            callable(values[0])
+            and not isinstance(values[0], type)
+            and name != "__array_namespace_info__"
+        ):
+            setattr(names, name, join(name, values, places, module))

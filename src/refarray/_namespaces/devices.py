@@ -6,9 +6,8 @@ call those of the device that the arguments are on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
 import refarray
@@ -242,34 +241,3 @@ class DeviceInfo(Info):
     def devices(self) -> tuple[Any, ...]:
         """Return the devices."""
         return tuple(each.device for each in self._places.all)
-
-
-def info(function: Any, places: Places, modes: Any, made: Callable[..., Info] = DeviceInfo) -> Any:
-    """__array_namespace_info__() of such a namespace; `made`: the type of what it returns."""
-    from refarray._namespaces.names import rename
-
-    return rename(
-        function,
-        lambda: made(
-            places,
-            boolean_indexing=modes.boolean_indexing,
-            data_dependent_shapes=modes.data_dependent_shapes,
-        ),
-    )
-
-
-def merge(names: Any, others: Sequence[ModuleType], places: Places, module: str) -> None:
-    """Put functions that choose the device into `names`, which are those of the first device.
-    `module`: where pickle finds them."""
-    from refarray._namespaces import by_name, device_functions
-
-    for name in list(names.__all__):
-        values = [getattr(each, name) for each in (names, *others)]
-        if isinstance(values[0], ModuleType):
-            merge(values[0], values[1:], places, by_name.extension_module(module, name))
-        elif (
-            callable(values[0])
-            and not isinstance(values[0], type)
-            and name != "__array_namespace_info__"
-        ):
-            setattr(names, name, device_functions.join(name, values, places, module))

@@ -15,10 +15,9 @@ from weakref import WeakValueDictionary
 
 import refarray
 from refarray import _native
-from refarray._namespaces import by_name, unknown, versions
-from refarray._namespaces import devices as virtual
+from refarray._namespaces import by_name, device_functions, unknown, versions
 from refarray._namespaces.arguments import to_defaults, to_devices, to_extensions
-from refarray._namespaces.devices import Place, Places, VirtualDevice
+from refarray._namespaces.devices import DEFAULTS, STANDARD, Place, Places, VirtualDevice
 from refarray._namespaces.names import COMPLEX, names_of, own_dtype
 from refarray._namespaces.unknown import Unknowns
 from refarray._namespaces.versions import Namespace
@@ -238,21 +237,19 @@ def fill_native(
         native._rebuild = functools.partial(rebuild, each)  # what pickles refer to
         dtypes = tuple(
             own_dtype(native, dtype)
-            for dtype in (each.dtypes if own else virtual.STANDARD)
+            for dtype in (each.dtypes if own else STANDARD)
             if modes.has_complex or str(dtype) not in COMPLEX
         )
-        defaults = (
-            each.default_dtypes if own else {**virtual.DEFAULTS, **dict(modes.default_dtypes)}
-        )
+        defaults = each.default_dtypes if own else {**DEFAULTS, **dict(modes.default_dtypes)}
         defaults = {kind: own_dtype(native, dtype) for kind, dtype in defaults.items()}
         places.append(Place(each, on_host, dtypes, defaults, native))
     out._places = Places(places)
     names, *others = [names_of(each.native, modes) for each in places]
     names._module = out._module
     if others or not places[0].is_usual:
-        virtual.merge(names, others, out._places, names._module)
+        device_functions.merge(names, others, out._places, names._module)
         if "__array_namespace_info__" in names.__all__:
-            names.__array_namespace_info__ = virtual.info(
+            names.__array_namespace_info__ = device_functions.info(
                 refarray.__array_namespace_info__, out._places, modes
             )
     names.adopt_functions()

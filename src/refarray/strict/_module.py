@@ -6,7 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 import refarray
-from refarray._namespaces import by_name, devices, modes, versions
+from refarray._namespaces import by_name, device_functions, modes, versions
 from refarray.strict import _devices, _flags
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class StrictModule(modes.OwnNamespace):
         if "__array_namespace_info__" in out.__all__:
             own = refarray.__array_namespace_info__
             name = "__array_namespace_info__"
-            info = devices.info(own, self._places, flags, _devices.NamedDevices)
+            info = device_functions.info(own, self._places, flags, _devices.NamedDevices)
             out.__array_namespace_info__ = versions.change(name, info, flags.api_version)
         return out
 

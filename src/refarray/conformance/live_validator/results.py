@@ -6,10 +6,10 @@ from typing import Any
 
 from refarray.conformance.cases import NotApplicable
 from refarray.conformance.harness.consumer import Import, describe
+from refarray.conformance.harness.exchange import Arrival, compare
 from refarray.conformance.harness.producer import Export
 from refarray.conformance.judgements import is_read_only
 from refarray.conformance.live_validator.calls import Call
-from refarray.conformance.matrix.exchange import Arrival, compare
 
 
 def compare_import(calls: list[Call], array: Any) -> tuple[str, str, bool | None]:

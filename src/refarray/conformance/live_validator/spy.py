@@ -23,8 +23,8 @@ from refarray.conformance.live_validator.calls import (
 )
 from refarray.conformance.live_validator.judge import judge
 from refarray.conformance.live_validator.results import compare_import
+from refarray.conformance.live_validator.timeline import lines, timeline_lines
 from refarray.conformance.native_method import NativeMethod
-from refarray.conformance.report.timeline import lines, timeline_lines
 
 TABLE = "__dlpack_c_exchange_api__"
 DELETER_SECONDS = 2.0

@@ -14,11 +14,11 @@ from refarray._hang_detector import communicate, patient
 from refarray._terminal import width, wrap_hanging
 from refarray.conformance.findings import Finding
 from refarray.conformance.harness.consumer import Consumer
+from refarray.conformance.harness.exchange import Arrival
 from refarray.conformance.harness.producer import Producer, describe_error
 from refarray.conformance.live_validator.calls import Step
 from refarray.conformance.live_validator.spy import spy
-from refarray.conformance.matrix.exchange import Arrival
-from refarray.conformance.report.timeline import lines, timeline_lines
+from refarray.conformance.live_validator.timeline import lines, timeline_lines
 from refarray.conformance.runner.worker_process import how_it_ended
 from refarray.conformance.subjects.lookup import subject
 

@@ -18,8 +18,8 @@ from typing import Any
 from refarray._hang_detector import LOOK_SECONDS, kill, patient
 from refarray.conformance.cases import NotApplicable
 from refarray.conformance.harness.consumer import Consumer
+from refarray.conformance.harness.exchange import Arrival, Exchange, Pair, cases
 from refarray.conformance.harness.producer import Producer
-from refarray.conformance.matrix.exchange import Arrival, Exchange, Pair, cases
 from refarray.conformance.runner.worker_process import how_it_ended
 from refarray.conformance.subjects.lookup import subject
 

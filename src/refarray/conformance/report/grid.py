@@ -9,7 +9,7 @@ from html import escape
 from typing import Any
 
 from refarray.conformance.findings import BROKEN, Finding, Outcome, Run
-from refarray.conformance.matrix.exchange import Arrival, Exchange
+from refarray.conformance.harness.exchange import Arrival, Exchange
 from refarray.conformance.matrix.measure import BAD, LEGEND, Cell
 from refarray.conformance.report import data, html
 from refarray.conformance.report.markdown import cell as kept

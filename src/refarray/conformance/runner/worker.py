@@ -32,8 +32,8 @@ from refarray.conformance.cases import (
     kit_failures,
 )
 from refarray.conformance.harness.consumer import Consumer
+from refarray.conformance.harness.exchange import Pair
 from refarray.conformance.harness.producer import Producer, describe_error
-from refarray.conformance.matrix.exchange import Pair
 from refarray.conformance.requirements import Level
 from refarray.conformance.runner.fork_server import tend
 from refarray.conformance.runner.forked_case import Leave, in_child
