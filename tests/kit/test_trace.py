@@ -45,6 +45,20 @@ def test_trace_finds_mutants(producer: str, consumer: str, ids: set[str]) -> Non
     assert {id for id, _ in traced(producer, consumer)} == ids
 
 
+@pytest.mark.parametrize(
+    ("producer", "consumer", "route"),
+    [
+        ("numpy", "refarray", "numpy.ndarray, not asked for its device"),
+        ("mutants.producer_fields:unknownflag", "refarray", "methods"),
+        ("refarray", "numpy", ""),
+    ],
+)
+def test_trace_tells_the_route_without_the_spy(producer: str, consumer: str, route: str) -> None:
+    seen = trace(producer, consumer)
+    assert seen.route == route
+    assert ("without the spy" in str(seen)) is bool(route)
+
+
 def test_trace_of_read_only_data() -> None:
     assert not list(traced("refarray", "refarray", array="readonly"))
     laundered = dict(

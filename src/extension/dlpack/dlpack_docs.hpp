@@ -53,8 +53,9 @@ inline constexpr FunctionRow kFromDlpack{
     2021,
     R"doc(Import the data of any DLPack producer as an array (array API 2025.12, DLPack 1.3).
 
-x: An object whose type has __dlpack__ and __dlpack_device__. Without keyword arguments,
-    the type's C exchange table is used instead where there is one.
+x: An object whose type has __dlpack__ and __dlpack_device__: both are called, the device
+    first. Exactly numpy.ndarray is not asked for its device. A type with only a C exchange
+    table is imported by it, without keyword arguments.
 device: The device of the result. None is the device of x.
 copy: True returns independent, writable data whatever the producer does; False never
     copies; None copies if needed.
@@ -63,6 +64,9 @@ max_version: The (major, minor) to pass to the producer, lowered to the version 
 
 The result keeps the producer's memory alive and calls the producer's deleter exactly once,
 after its last view has been deleted. Read-only data stays read-only.
+
+With REFARRAY_AUDIT=1 in the environment, the audit event refarray.from_dlpack(type, route)
+says which of the three it is.
 
 Raises AttributeError when x is not a producer; BufferError for data that cannot be used,
 naming the field, the value and the limit, and for a masked array of NumPy; NoCopyError

@@ -3,8 +3,10 @@
 // three routes: an array of our own, the type's exchange table, or __dlpack__.
 #include "extension/dlpack/dlpack_import.hpp"
 
+#include <cstdlib>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/error.hpp"
 #include "core/ledger.hpp"
@@ -13,6 +15,7 @@
 #include "extension/capi/driver_calls.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
+#include "extension/capi/modules.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/devices/exchange_arguments.hpp"
 #include "extension/dlpack/capsule.hpp"
@@ -85,8 +88,22 @@ Ref import_own(const State& state, PyObject* x, dlpack::Copy copy) {
   return make_array(state, copy_to_new(view, view.dtype, default_copy_device(view.device())));
 }
 
+/// Constant after read_audit_setting().
+bool audits_imports = false;
+
+/// An event on each import would cost a sixth of it.
+[[gnu::cold, gnu::noinline]] void audit_import(PyObject* x, const ProducerInfo& producer) {
+  const char* const route = producer.is_ndarray      ? "numpy.ndarray, not asked for its device"
+                            : producer.has_methods() ? "methods"
+                                                     : "table";
+  check(calling<PyObject_CallFunction>(python_function("sys", "audit").get(), "sOs",
+                                       "refarray.from_dlpack", Py_TYPE(x), route));
+}
+
 Ref import_foreign(const State& state, PyObject* x, const ProducerInfo& producer,
                    const ImportRequest& request) {
+  if (audits_imports) [[unlikely]]
+    audit_import(x, producer);
   if (request.is_plain() && producer.table != nullptr)
     return import_by_table(state, x, *producer.table);
   return import_by_method(state, x, producer, request);
@@ -268,6 +285,11 @@ Ref module_from_capsule(PyObject* module, PyObject* const* args, Py_ssize_t narg
 Ref import_producer(const State& state, PyObject* x, const ProducerInfo& producer, PyObject* device,
                     PyObject* copy) {
   return import_foreign(state, x, producer, to_import_request(state, device, copy, nullptr));
+}
+
+void read_audit_setting() noexcept {
+  const char* const setting = std::getenv("REFARRAY_AUDIT");
+  audits_imports = setting != nullptr && std::string_view(setting) == "1";
 }
 
 PyMethodDef kImportFunctions[] = {

@@ -18,4 +18,8 @@ Ref module_from_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t nargs
 Ref import_producer(const State& state, PyObject* x, const ProducerInfo& producer, PyObject* device,
                     PyObject* copy);
 
+/// Reads the environment variable REFARRAY_AUDIT: see from_dlpack()'s docstring. To be called
+/// before the first import.
+void read_audit_setting() noexcept;
+
 }  // namespace refarray::extension

@@ -12,6 +12,7 @@
 #include "extension/copy/copy_functions.hpp"
 #include "extension/copy/settings.hpp"
 #include "extension/dlpack/c_table.hpp"
+#include "extension/dlpack/dlpack_import.hpp"
 #include "extension/module/module_docs.hpp"
 #include "extension/objects/compute_hooks.hpp"
 #include "extension/objects/conversions.hpp"
@@ -94,7 +95,8 @@ void register_in_interpreter(PyObject* module) {
 }
 
 void fill(PyObject* module) {
-  static const bool settings_are_read = (read_copy_settings(), true);  // once per process
+  static const bool settings_are_read =
+      (read_copy_settings(), read_audit_setting(), true);  // once per process
   static_cast<void>(settings_are_read);
   core::set_foreign_caller(&call_foreign_code);
   core::set_driver_caller(&call_driver_code);

@@ -42,6 +42,9 @@ class Trace:
     arrival: str = ""
     broken: str = ""
     """Why there was no exchange; empty if there was one."""
+    route: str = ""
+    """How the consumer says that it imports the array itself, without the spy; empty if it says
+    nothing."""
     died: str = ""
     """How the process died during the exchange; empty if it did not."""
 
@@ -63,6 +66,8 @@ class Trace:
         out = [*wrap_hanging("", f"{ends[0]} -> {ends[1]}: {self.array}", 4, width()), ""]
         names = {"producer": self.producer, "consumer": self.consumer}
         out += timeline_lines(self.steps, self.began, names)
+        if self.route:
+            out.append(f"without the spy, {self.consumer} reports its route: {self.route}")
         if self.died:
             out.append(f"then the process died: {self.died}")
         return "\n".join([*out, "", *(lines(self.findings) if self.findings else [])]).rstrip()
@@ -77,6 +82,7 @@ def exchange(request: dict[str, Any], send: Callable[[dict[str, Any]], None]) ->
         raise ValueError(f"{request['consumer']} has no import function")
     text = producer.subject.arrays.get(request["array"], request["array"])
     names = {"producer": request["producer"], "consumer": request["consumer"]}
+    routes = listen_for_routes()
     watched = spy(producer.make(text), **names, table=request["table"])
     send(
         {
@@ -107,6 +113,22 @@ def exchange(request: dict[str, Any], send: Callable[[dict[str, Any]], None]) ->
             "arrival": watched.imports[0].arrival,
         }
     )
+    if routes:  # the spy's type is not the array's, which may take another
+        consumer.take(producer.make(text), **request["keywords"])
+        send({"route": routes[-1]})
+
+
+def listen_for_routes() -> list[str]:
+    """The routes that a consumer reports from here on, by audit events LIBRARY.from_dlpack(type,
+    route)."""
+    routes: list[str] = []
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        if event.endswith(".from_dlpack"):
+            routes.append(arguments[1])
+
+    sys.addaudithook(hook)
+    return routes
 
 
 def main() -> None:
@@ -146,6 +168,7 @@ def trace(
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
+        env={**os.environ, "REFARRAY_AUDIT": "1"},
     )
     out = Trace(producer, consumer, array)
     output, ended = communicate(process, patient(process.pid, SECONDS))
@@ -166,6 +189,8 @@ def add_message(out: Trace, message: dict[str, Any]) -> None:
         out.steps = [Step(**step) for step in message["steps"]]
         out.findings = [Finding.from_dict(found) for found in message["findings"]]
         out.arrival = message["arrival"]
+    elif "route" in message:
+        out.route = message["route"]
     elif "broken" in message:
         out.broken = message["broken"]
     else:
