@@ -30,7 +30,7 @@ demo: $(VENV)/package $(VENV)/light $(if $(filter all,$(PARTNERS)),$(VENV)/partn
 	$(BIN)/python examples/demo.py $(if $(filter all,$(PARTNERS)),--all)
 
 test: ## C++ tests, the abi3 wheel on the oldest and newest CPython found, pytest with all partners
-	$(MAKE) --no-print-directory --keep-going ctest abi3 pytest OBJECTS=$(abspath build/cpp)
+	$(MAKE) --no-print-directory --keep-going ctest abi3 pytest LAYERS=$(abspath build/cpp)
 
 check: $(VENV)/package $(VENV)/test $(VENV)/dev ## formatting, linters, types, house rules, a build with warnings as errors
 	echo "== clang-format"
@@ -108,7 +108,7 @@ endif
 clean: ## remove everything that was built here
 	rm -rf build dist docs/_build $(VENV)
 
-# The parts of `make test`. OBJECTS: the build of ctest, whose kernels the packages link instead of compiling their own.
+# The parts of `make test`. LAYERS: the build of ctest, whose layers the packages link instead of compiling their own.
 .PHONY: ctest abi3 pytest
 ctest: $(VENV)/build
 	echo "== C++ tests, built without Python"
@@ -117,7 +117,7 @@ ctest: $(VENV)/build
 	$(BIN)/ctest --test-dir build/cpp --output-on-failure | tail -n +3
 
 abi3: $(VENV)/build $(VENV)/audit
-	$(BIN)/python tools/gates/abi3.py $(OBJECTS)
+	$(BIN)/python tools/gates/abi3.py $(LAYERS)
 
 pytest: $(VENV)/package $(VENV)/test $(VENV)/partners
 	echo "== pytest with every partner"
@@ -272,5 +272,5 @@ $(VENV)/build $(VENV)/light $(VENV)/test $(VENV)/partners $(VENV)/bench $(VENV)/
 $(VENV)/package: $(SOURCES) | $(VENV)/build
 	echo "== build and install refarray"
 	$(call run,$(BIN)/python -m pip --disable-pip-version-check -v install --no-build-isolation --no-deps --force-reinstall \
-	  $(if $(OBJECTS),--config-settings=cmake.define.REFARRAY_OBJECTS=$(OBJECTS)) .,build/package-steps)
+	  $(if $(LAYERS),--config-settings=cmake.define.REFARRAY_LAYERS=$(LAYERS)) .,build/package-steps)
 	touch $@

@@ -1,6 +1,4 @@
-# The layer that computes: its kernels, compiled once per instruction set, and the decompositions, which include Eigen.
-
-refarray_layer(compute refarray_core)
+# Of the layer that computes: its kernels, compiled once per instruction set, and the decompositions, which include Eigen.
 
 # src/compute/kernels_in_use.cpp says which of these levels goes with which of kernel_levels. Most kernels have two: below
 # AVX2 the compiler vectorizes for the baseline, and AVX-512 gains less than its code takes.

@@ -43,6 +43,13 @@ endfunction()
 
 # refarray_layer(name libraries...): the static library refarray_<name> of src/<name>, linked with the given libraries.
 function(refarray_layer name)
+  if(compiled_layers)
+    add_library(refarray_${name} STATIC IMPORTED)
+    set_target_properties(refarray_${name} PROPERTIES IMPORTED_LOCATION "${compiled_layers}/librefarray_${name}.a")
+    target_include_directories(refarray_${name} INTERFACE "${PROJECT_SOURCE_DIR}/include")
+    target_link_libraries(refarray_${name} INTERFACE ${ARGN})
+    return()
+  endif()
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${name}/*.cpp")
   list(FILTER sources EXCLUDE REGEX "/(core/kernels/level|compute/kernels/.*)\\.cpp$")  # once per instruction set: see Kernels.cmake, Compute.cmake
   list(FILTER sources EXCLUDE REGEX "/compute/linalg/decompositions/.*\\.cpp$")  # they include Eigen: see Compute.cmake

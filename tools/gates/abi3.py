@@ -2,8 +2,7 @@
 """Builds one abi3 wheel and tests it on the oldest and the newest CPython >= 3.12 on PATH or among
 pyenv's.
 
-`abi3.py FOLDER` takes the kernels from another build of the same sources; see REFARRAY_OBJECTS in
-CMakeLists.txt.
+`abi3.py FOLDER` links the layers of a build of the C++ tests; see REFARRAY_LAYERS in CMakeLists.txt.
 """
 
 from __future__ import annotations
@@ -85,7 +84,7 @@ def environment(version: str, interpreter: Path) -> Path:
     return python
 
 
-def build_wheel(python: Path, objects: list[str]) -> Path:
+def build_wheel(python: Path, layers: list[str]) -> Path:
     """Builds in isolation, with the versions of the lock."""
     dist = WORK / "dist"
     shutil.rmtree(dist, ignore_errors=True)
@@ -94,7 +93,7 @@ def build_wheel(python: Path, objects: list[str]) -> Path:
     )
     (WORK / "pins.txt").write_text(pins.stdout, encoding="utf-8")
     os.environ["PIP_CONSTRAINT"] = str(WORK / "pins.txt")
-    settings = [f"--config-settings=cmake.define.REFARRAY_OBJECTS={folder}" for folder in objects]
+    settings = [f"--config-settings=cmake.define.REFARRAY_LAYERS={folder}" for folder in layers]
     pip(python, "wheel", "--no-deps", *settings, "--wheel-dir", dist, ROOT)
     (wheel,) = dist.glob("refarray-*-abi3-*.whl")
     return wheel
