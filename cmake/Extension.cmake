@@ -44,6 +44,7 @@ function(refarray_extension name folder)
 endfunction()
 
 refarray_extension(_native src/extension)
+refarray_precompile(_native extension/capi/errors.hpp extension/objects/array_object.hpp)
 target_link_libraries(_native PRIVATE $<TARGET_NAME_IF_EXISTS:refarray_compute> refarray_dlpack)
 if(REFARRAY_SANITIZE)
   # A handler for abi::__forced_unwind binds a null reference: pthread_exit throws no object.
