@@ -66,7 +66,9 @@ def choose_examples(config: pytest.Config) -> None:
     try:
         from hypothesis import settings
         from hypothesis.internal.conjecture import providers
-    except ImportError:  # in the environments of some partners
+    # In the environments of some partners; and in CPython 3.13 without a GIL two interpreters
+    # cannot import zoneinfo at the same time.
+    except (ImportError, AttributeError):
         return
     # It would also draw numbers from the sources of the modules imported so far, which depend on
     # the tests that ran before. There is no setting for that.

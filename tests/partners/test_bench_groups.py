@@ -16,7 +16,7 @@ from benchmarks.environment import UNWANTED, load, records
 from benchmarks.measure import OURS, Absent
 
 ROOT = Path(__file__).resolve().parents[2]
-pytestmark = pytest.mark.numpy
+pytestmark = [pytest.mark.numpy, pytest.mark.repository]
 
 
 def run(*arguments: str) -> str:

@@ -2,7 +2,8 @@
 """Builds one abi3 wheel and tests it on the oldest and the newest CPython >= 3.12 on PATH or among
 pyenv's.
 
-`abi3.py FOLDER` links the layers of a build of the C++ tests; see REFARRAY_LAYERS in CMakeLists.txt.
+`abi3.py FOLDER` links the layers of a build of the C++ tests; see REFARRAY_LAYERS in
+CMakeLists.txt.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ import importlib
 import pickle
 import subprocess
 import sys
+import sysconfig
 import weakref
 from typing import Any
 
@@ -32,6 +33,9 @@ ARGUMENTS: list[dict[str, Any]] = [
 ]
 arguments = run_each("arguments", ARGUMENTS, ids=str)
 unlike = {"name": 0}
+#: Whether the interpreter makes classes and modules immortal once a thread has started.
+IMMORTAL = bool(sysconfig.get_config_var("Py_GIL_DISABLED")) and sys.version_info < (3, 14)
+mortal = pytest.mark.skipif(IMMORTAL, reason="CPython 3.13 without a GIL keeps classes for ever")
 
 
 def fresh(arguments: dict[str, Any]) -> Any:
@@ -41,6 +45,7 @@ def fresh(arguments: dict[str, Any]) -> Any:
     return refarray.namespace(**{**arguments, "devices": [*arguments.get("devices", ()), own]})
 
 
+@mortal
 @arguments
 def test_a_namespace_ends_with_its_last_array(arguments: dict[str, Any]) -> None:
     xp = fresh(arguments)
@@ -60,6 +65,7 @@ def test_a_namespace_ends_with_its_last_array(arguments: dict[str, Any]) -> None
     assert gone() is None
 
 
+@mortal
 @arguments
 def test_equal_arguments_make_it_again(arguments: dict[str, Any]) -> None:
     xp = fresh(arguments)
@@ -110,6 +116,7 @@ def test_another_process_finds_them() -> None:
     subprocess.run([sys.executable, "-c", code], input=pickle.dumps(sent), check=True)
 
 
+@mortal
 def test_a_module_by_name_holds_no_namespace() -> None:
     xp = fresh({"strict": True})
     kind = type(xp.ones(1))

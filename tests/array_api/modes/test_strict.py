@@ -286,6 +286,10 @@ INDEX: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "a float": (lambda x: x[0.0, ...], lambda x: x[0, ...]),
     "a mask beside others": (lambda x: x[x[:, 0] > 0, 0], lambda x: x[x > 0]),
     "indices beside a slice": (lambda x: x[xp.asarray([0]), :], lambda x: x[xp.asarray([0]), 1]),
+    "an array of no axis beside a slice": (
+        lambda x: x[xp.asarray(0), :],
+        lambda x: x[xp.asarray(0), 1],
+    ),
     "two ellipses": (lambda x: x[..., 0, ...], lambda x: x[..., 0, :]),
 }
 

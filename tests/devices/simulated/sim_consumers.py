@@ -229,6 +229,11 @@ def test_a_consumer_in_a_green_context_is_one_of_the_device(kind: str) -> None:
     driver("cuGreenCtxDestroy", green)
 
 
+class Interface:
+    def __init__(self, described: dict[str, Any]) -> None:
+        self.__cuda_array_interface__ = described
+
+
 @pytest.mark.parametrize("way", ["Stream", "to_device", "copy", "interface"])
 def test_work_in_another_context_is_refused_when_its_stream_is_named(way: str) -> None:
     """Our events are of the primary context: the driver would refuse them after the work."""
@@ -236,17 +241,12 @@ def test_work_in_another_context_is_refused_when_its_stream_is_named(way: str) -
     other = OtherContext(driver)
     array = ra.ones((SIZE,), dtype="uint8", device="cuda:0")
     ra.synchronize("cuda:0")
-
-    class Interface:
-        @property
-        def __cuda_array_interface__(self) -> dict[str, Any]:
-            return {**array.__cuda_array_interface__, "stream": other.stream}
-
+    described = {**array.__cuda_array_interface__, "stream": other.stream}
     named: dict[str, Callable[[], Any]] = {
         "Stream": lambda: Stream("cuda:0", other.stream),
         "to_device": lambda: array.to_device("cuda:0", stream=other.stream),
         "copy": lambda: array.__dlpack__(stream=other.stream, copy=True, max_version=(1, 3)),
-        "interface": lambda: ra.asarray(Interface()),
+        "interface": lambda: ra.asarray(Interface(described)),
     }
     before = len(fakegpu.live("memory"))
     with pytest.raises(BufferError, match="of a context of cuCtxCreate, not of the primary"):

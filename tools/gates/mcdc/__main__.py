@@ -56,7 +56,7 @@ FILES = (
     "array_api/rearranging/test_take.py",
     *(f"array_api/modes/test_{name}.py" for name in ("devices", "strict", "strict_versions")),
     *("array_api/modes/test_unknown_extents.py", "package/test_c_table.py"),
-    *("devices/test_device.py", "devices/test_gpu.py"),
+    *("devices/test_device.py", "devices/test_gpu.py", "ledger/test_virtual_devices.py"),
 )
 #: Few rounds: a race repeats the same evaluations.
 OPTIONS = ("-q", "-p", "no:cacheprovider", "--lockstep-rounds=100")
