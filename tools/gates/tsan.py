@@ -42,6 +42,7 @@ def pytest(python: str | Path, with_environment: dict[str, str], arguments: list
         [
             *(python, "-m", "pytest", "-q", "--capture=sys", "-p", "no:cacheprovider"),
             *("-m", "not not_sanitized", f"--lockstep-rounds={ROUNDS}"),
+            *("-k", "not allocation_failures"),  # one thread, and thousands of runs
             *(arguments or [f"{TESTS}/{name}" for name in WHAT]),
         ],
         with_environment,
