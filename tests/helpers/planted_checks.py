@@ -24,7 +24,7 @@ def returns_no_text(producer: Any) -> CheckResult:
 def fails_in_a_callback(consumer: Any) -> CheckResult:
     """The kit's own producer fails while the subject calls it."""
     found = consumer.take(give(shape="three"))
-    return consumer.seen(found.error is None, f"{found}", "")
+    return consumer.make_result(found.error is None, f"{found}", "")
 
 
 def passes(producer: Any) -> CheckResult:

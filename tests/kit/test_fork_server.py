@@ -82,7 +82,7 @@ def test_without_the_server_workers_are_started_anew() -> None:
     theirs.close()
     trial = Trial("refarray")
     trial.fork_server = ForkServer(ours)
-    worker = trial.begun("alone")
+    worker = trial.start_worker("alone")
     assert isinstance(worker.process, subprocess.Popen) and passes(worker)
     worker.close()
     trial.close()

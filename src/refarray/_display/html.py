@@ -39,7 +39,7 @@ def values(subject: Subject) -> str:
     """Return a table of the values for ndim 0 to 2, and the text of str(array) otherwise."""
     array, options = subject.array, current_options()
     drawable = array.size > 0 and array.ndim <= 2
-    node = subject.shown() if drawable else ""
+    node = subject.read_shown() if drawable else ""
     if isinstance(node, str):
         text = node or body(subject, 0)
         return f'<pre style="margin:6px 0 0 0;color:inherit">{escape(text)}</pre>'

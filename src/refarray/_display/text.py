@@ -168,7 +168,7 @@ class Subject:
             return str(self.array.device)
         return str(getattr(self.device, "name", self.device))
 
-    def shown(self) -> Any:
+    def read_shown(self) -> Any:
         """Return the shown elements as from `fetch`, or a text if they cannot be read."""
         edges = choose_edges(self.array.shape, current_options())
         if self.array.device == "cpu" and not self.is_virtual:
@@ -242,7 +242,7 @@ def body(subject: Subject, indent: int) -> str:
     if array.size == 0:
         return "[]"
     options = current_options()
-    node = subject.shown()
+    node = subject.read_shown()
     if isinstance(node, str):
         return node
     texts = element_texts(array, node, options.precision)

@@ -88,7 +88,7 @@ def choose_place(
                 if name == "astype":  # the other device may lack the dtype
                     return make_astype(place, *args, **keywords)
                 if name in COPYING | LIKE:
-                    move = place.moved if name in COPYING else place.alias
+                    move = place.move if name in COPYING else place.alias
                     args = (move(args[0]), *args[1:])
         return of_place[place](*args, **keywords)
 
@@ -99,7 +99,7 @@ def make_astype(place: Place, x: Any, dtype: Any, /, *, copy: bool = True) -> An
     """astype() to another device, which copies whatever `copy` says."""
     if copy is not True and copy is not False:
         raise TypeError(f"copy must be True or False, not {copy!r}")
-    return place.moved(x, dtype)
+    return place.move(x, dtype)
 
 
 def prepare_import(
@@ -116,7 +116,7 @@ def prepare_import(
     # Converted on the way: a copy besides would be counted.
     own = {key: value for key, value in keywords.items() if key not in ("copy", "dtype")}
     host = x if places.of(x) is not None else getattr(refarray, name)(x, **own)
-    return (place.moved(host, keywords.get("dtype")), *args[1:]), {**keywords, "copy": None}
+    return (place.move(host, keywords.get("dtype")), *args[1:]), {**keywords, "copy": None}
 
 
 # --- dtypes

@@ -171,7 +171,7 @@ class Place:
         self.require(x.dtype)
         return self.native._retyped(x)
 
-    def moved(self, x: Any, dtype: Any = None) -> Any:
+    def move(self, x: Any, dtype: Any = None) -> Any:
         """A copy of an array of another device, as `dtype`: one transfer."""
         self.require(x.dtype if dtype is None else dtype)
         return self.native._moved(x, dtype)
@@ -206,7 +206,7 @@ def to_device(x: Any, device: Any, stream: Any) -> Any:
     if stream is not None:
         raise ValueError(f"to_device(): virtual devices have no streams; stream is {stream!r}")
     target = places.find(device)
-    return x if target.takes(x) else target.moved(x)
+    return x if target.takes(x) else target.move(x)
 
 
 def astype(x: Any, dtype: Any, copy: Any, device: Any) -> Any:

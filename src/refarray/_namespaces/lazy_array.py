@@ -176,7 +176,7 @@ class LazyArray(metaclass=Frozen):
 
 def unpickle(namespace: Any, real: Any) -> Any:
     """Unpickle an array, with known extents."""
-    return namespace._unknowns.made(real, ())
+    return namespace._unknowns.make(real, ())
 
 
 def probes_of(x: Any) -> tuple[Any, ...]:

@@ -56,14 +56,14 @@ class Unknowns:
 
     # --- arrays, and what functions get in their place
 
-    def made(self, real: Any, probes: tuple[Any, ...]) -> Any:
+    def make(self, real: Any, probes: tuple[Any, ...]) -> Any:
         out = self.Array.__new__(self.Array)
         out._real = real
         known = all(each is None or each.shape == real.shape for each in probes)
         out._probes = () if known else probes
         return out
 
-    def lowered(self, value: Any, probe: int | None = None) -> Any:
+    def lower(self, value: Any, probe: int | None = None) -> Any:
         """The value with the elements, or the probes, in the place of arrays."""
         if isinstance(value, LazyArray):
             if probe is None or type(value) is not self.Array or not value._probes:
@@ -74,10 +74,10 @@ class Unknowns:
             return found
         if type(value) in (tuple, list):
             # No generator, which CPython 3.13 may call for ever once one had no memory.
-            return type(value)([self.lowered(each, probe) for each in value])
+            return type(value)([self.lower(each, probe) for each in value])
         if isinstance(value, slice):
             parts = value.start, value.stop, value.step
-            return slice(*(self.lowered(each, probe) for each in parts))
+            return slice(*(self.lower(each, probe) for each in parts))
         return value
 
     def has_unknown(self, value: Any) -> bool:
@@ -85,14 +85,14 @@ class Unknowns:
             return bool(value._probes)
         return type(value) in (tuple, list) and any(map(self.has_unknown, value))
 
-    def lifted(self, real: Any, probes: tuple[Any, ...]) -> Any:
+    def lift(self, real: Any, probes: tuple[Any, ...]) -> Any:
         """Arrays in the place of those that functions returned."""
         if isinstance(real, self.natives):
-            return self.made(real, probes)
+            return self.make(real, probes)
         if not isinstance(real, tuple | list):
             return real
         parts = [
-            self.lifted(each, tuple(None if probe is None else probe[i] for probe in probes))
+            self.lift(each, tuple(None if probe is None else probe[i] for probe in probes))
             for i, each in enumerate(real)
         ]
         return type(real)(*parts) if hasattr(real, "_fields") else type(real)(parts)
@@ -103,13 +103,13 @@ class Unknowns:
         values = [*args, *keywords.values()]
 
         def called(probe: int | None) -> Any:
-            own = [self.lowered(each, probe) for each in values]
+            own = [self.lower(each, probe) for each in values]
             return function(*own[: len(args)], **dict(zip(keywords, own[len(args) :], strict=True)))
 
         if not any(map(self.has_unknown, values)):
-            return self.lifted(called(None), ())
+            return self.lift(called(None), ())
         real, large = self.both(name, lambda: called(None), lambda: called(0))
-        return self.lifted(real, (large, attempt(lambda: called(1))))
+        return self.lift(real, (large, attempt(lambda: called(1))))
 
     def both(self, name: str, real: Callable[[], Any], large: Callable[[], Any]) -> tuple[Any, Any]:
         """The results for the array and for the large probe."""
@@ -122,15 +122,15 @@ class Unknowns:
                 if str(other) != str(error):  # it is about extents, which are not to be known
                     raise refusal(name) from other
             raise
-        return out, self.probed(name, large)
+        return out, self.probe(name, large)
 
-    def probed(self, name: str, use: Callable[[], Any]) -> Any:
+    def probe(self, name: str, use: Callable[[], Any]) -> Any:
         try:
             return use()
         except (ValueError, IndexError) as error:
             raise refusal(name) from error
 
-    def wrapped(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def wrap(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         special = getattr(self, f"call_{name}", None)
 
         @functools.wraps(function)
@@ -151,18 +151,18 @@ class Unknowns:
             # The large probe first: the elements must not change if the call is refused.
             unknown = self.has_unknown((x, other))
             if unknown:
-                self.probed(name, lambda: function(self.lowered(x, 0), self.lowered(other, 0)))
-            if function(x._real, self.lowered(other)) is NotImplemented:
+                self.probe(name, lambda: function(self.lower(x, 0), self.lower(other, 0)))
+            if function(x._real, self.lower(other)) is NotImplemented:
                 return NotImplemented
             if unknown:
-                attempt(lambda: function(self.lowered(x, 1), self.lowered(other, 1)))
+                attempt(lambda: function(self.lower(x, 1), self.lower(other, 1)))
             return x
 
         return use
 
     # --- functions whose results have unknown extents
 
-    def resized(self, array: Any, axis: int, extent: int) -> Any:
+    def resize(self, array: Any, axis: int, extent: int) -> Any:
         """A probe: the elements along an axis, repeated or left out."""
         xp, shape = self.inner, list(array.shape)
         if shape[axis] == extent:
@@ -178,21 +178,21 @@ class Unknowns:
     ) -> Any:
         """An array that has an unknown extent in an axis, and those of `probes` in others."""
         large, small = probes or (real, real)
-        return self.made(
+        return self.make(
             real,
             (
-                self.resized(large, axis, extent),
-                None if small is None else attempt(lambda: self.resized(small, axis, 1)),
+                self.resize(large, axis, extent),
+                None if small is None else attempt(lambda: self.resize(small, axis, 1)),
             ),
         )
 
     def call_nonzero(self, function: Any, x: Any, /) -> Any:
-        found = function(self.lowered(x))
+        found = function(self.lower(x))
         extent = fresh_extent(found[0].shape[0])
         return tuple(self.with_unknown(each, extent) for each in found)
 
     def unique(self, function: Any, x: Any) -> Any:
-        found = function(self.lowered(x))
+        found = function(self.lower(x))
         if isinstance(found, self.natives):
             return self.with_unknown(found, fresh_extent(found.shape[0]))
         extent = fresh_extent(found.values.shape[0])
@@ -200,7 +200,7 @@ class Unknowns:
         like_x = tuple(None if each is None else zeros(each) for each in probes_of(x))
         return type(found)(
             *(
-                self.made(each, like_x)
+                self.make(each, like_x)
                 if name == "inverse_indices"
                 else self.with_unknown(each, extent)
                 for name, each in zip(found._fields, found, strict=True)
@@ -224,7 +224,7 @@ class Unknowns:
             return self.call("repeat", functools.partial(function, axis=axis), x, repeats)
 
         def repeated(probe: int | None = None) -> Any:
-            return function(self.lowered(x, probe), self.lowered(repeats, probe), axis=axis)
+            return function(self.lower(x, probe), self.lower(repeats, probe), axis=axis)
 
         if self.has_unknown((x, repeats)):
             real, _ = self.both("repeat", repeated, lambda: repeated(0))
@@ -239,27 +239,27 @@ class Unknowns:
     def getitem(self, x: Any, key: Any) -> Any:
         entries = key if isinstance(key, tuple) else (key,)
         if any(isinstance(each, LazyArray) and each.dtype == self.inner.bool for each in entries):
-            return self.selected(x, key, entries)
+            return self.select(x, key, entries)
         if not self.has_unknown((x, *entries)):
-            return self.made(x._real[self.lowered(key)], ())
+            return self.make(x._real[self.lower(key)], ())
         plain, extents = probe_key(x, entries)
 
         def selected(probe: int) -> Any:
-            out = self.lowered(x, probe)[self.lowered(plain, probe)]
+            out = self.lower(x, probe)[self.lower(plain, probe)]
             for axis, extent in extents.items():
-                out = self.resized(out, axis, 1 if probe else extent)
+                out = self.resize(out, axis, 1 if probe else extent)
             return out
 
-        real, large = self.both("indexing", lambda: x._real[self.lowered(key)], lambda: selected(0))
-        return self.made(real, (large, attempt(lambda: selected(1))))
+        real, large = self.both("indexing", lambda: x._real[self.lower(key)], lambda: selected(0))
+        return self.make(real, (large, attempt(lambda: selected(1))))
 
-    def selected(self, x: Any, key: Any, entries: tuple[Any, ...]) -> Any:
+    def select(self, x: Any, key: Any, entries: tuple[Any, ...]) -> Any:
         """The elements that a mask selects: their number is unknown."""
         if len(entries) > 1:
             raise IndexError("with unknown extents, a mask is the only entry of its index")
 
         def masked(probe: int | None = None) -> Any:
-            return self.lowered(x, probe)[self.lowered(key, probe)]
+            return self.lower(x, probe)[self.lower(key, probe)]
 
         if not self.has_unknown((x, *entries)):
             real = masked()
@@ -275,12 +275,12 @@ class Unknowns:
             masked = any(isinstance(each, LazyArray) for each in entries)
             number = not isinstance(value, LazyArray) or value.ndim == 0
             if not extents and (number or not masked):
-                self.probed("assignment", lambda: self.assign(x, plain, value, 0))
+                self.probe("assignment", lambda: self.assign(x, plain, value, 0))
                 attempt(lambda: self.assign(x, plain, value, 1))
-        x._real[self.lowered(key)] = self.lowered(value)
+        x._real[self.lower(key)] = self.lower(value)
 
     def assign(self, x: Any, key: Any, value: Any, probe: int) -> None:
-        self.lowered(x, probe)[self.lowered(key, probe)] = self.lowered(value, probe)
+        self.lower(x, probe)[self.lower(key, probe)] = self.lower(value, probe)
 
 
 def names_of(names: ModuleType, unknowns: Unknowns) -> Namespace:
@@ -294,7 +294,7 @@ def names_of(names: ModuleType, unknowns: Unknowns) -> Namespace:
         elif isinstance(value, ModuleType):
             value = names_of(value, unknowns)
         elif callable(value) and not isinstance(value, type | refarray.DType):
-            value = unknowns.wrapped(name, value)
+            value = unknowns.wrap(name, value)
         setattr(out, name, value)
     return out
 

@@ -46,7 +46,7 @@ class DeviceFixture:
         self.vendor: Vendor = VENDORS[vendor]
         self.subject = subject
         self.namespace = namespace
-        self.on: OnDevice = self._found()
+        self.on: OnDevice = self._find_arrays()
         try:
             self.driver: Driver = Driver(self.vendor)
             self.devices: int = self.driver.count()
@@ -59,7 +59,7 @@ class DeviceFixture:
         self.checker: ModuleType | None = simulation()
         self.scratch: list[int] = []
 
-    def _found(self) -> OnDevice:
+    def _find_arrays(self) -> OnDevice:
         on = self.subject.devices.get(self.vendor.name)
         if on is None:
             raise NotApplicable(f"{self.subject.name} has no arrays on {self.vendor.title} devices")
@@ -147,13 +147,13 @@ class DeviceFixture:
                 raise NotApplicable("the library's write on a stream waits for the stream")
             yield Pending(array, source, stream, handle, gate)
 
-    def ordered(self, pointer: int, stream: int, size: int = SIZE) -> bool:
+    def is_ordered(self, pointer: int, stream: int, size: int = SIZE) -> bool:
         """Whether a read of memory that is enqueued on a stream now is ordered after the gated
         work. The simulated drivers detect a race; on a real device the read does not complete."""
         if self.checker is None:
-            return self.driver.held_up(stream)
+            return self.driver.is_delayed(stream)
         before = len(self.checker.violations("race"))
-        self.scratch.append(self.driver.made("memory", size))
+        self.scratch.append(self.driver.make("memory", size))
         self.driver.copy(self.scratch[-1], pointer, size, stream)
         return len(self.checker.violations("race")) == before
 
@@ -162,7 +162,7 @@ class DeviceFixture:
         NotApplicable on a real device if the export returned only when the gate opened."""
         if pending.gate.opened and self.checker is None:
             raise NotApplicable(f"the export waited for {GATE_SECONDS:g} s; STRM-03 judges it")
-        return self.ordered(export.address, stream)
+        return self.is_ordered(export.address, stream)
 
     def calls(self, *words: str) -> list[str]:
         """The driver calls since reset() whose names contain one of `words`; empty on real

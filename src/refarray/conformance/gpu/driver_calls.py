@@ -133,7 +133,7 @@ class Driver:
         """Calls the function with this key in `Vendor.calls`."""
         self.raw(self.vendor.calls[name], *arguments)
 
-    def made(self, name: str, *arguments: Any) -> int:
+    def make(self, name: str, *arguments: Any) -> int:
         """The same; returns the value that the function writes to its first argument."""
         out = ctypes.c_uint64()
         self.call(name, ctypes.byref(out), *arguments)
@@ -141,7 +141,7 @@ class Driver:
 
     def count(self) -> int:
         """The number of devices."""
-        return self.made("count")
+        return self.make("count")
 
     def current(self) -> int | None:
         """The calling thread's current device; None if it has none."""
@@ -167,7 +167,7 @@ class Driver:
 
     def stream(self) -> int:
         """A new stream that does not synchronize with the legacy default stream."""
-        return self.made("stream", NON_BLOCKING)
+        return self.make("stream", NON_BLOCKING)
 
     def copy(self, to: int, source: int, size: int, stream: int) -> None:
         """Enqueues a copy between any two addresses."""
@@ -178,7 +178,7 @@ class Driver:
 
     def after(self, later: int, earlier: int) -> None:
         """Orders future work of stream `later` after the current work of stream `earlier`."""
-        event = self.made("event", NO_TIMING)
+        event = self.make("event", NO_TIMING)
         self.call("record", event, earlier)
         self.call("follow", later, event, 0)
         self.call("forget", event)
@@ -190,9 +190,9 @@ class Driver:
         self.call("wait", stream)
         return out.raw
 
-    def held_up(self, stream: int) -> bool:
+    def is_delayed(self, stream: int) -> bool:
         """Whether work that is enqueued now is unfinished after LOOK_SECONDS."""
-        event = self.made("event", NO_TIMING)
+        event = self.make("event", NO_TIMING)
         self.call("record", event, stream)
         end = time.monotonic() + LOOK_SECONDS
         ready = self.vendor.calls["ready"]

@@ -45,7 +45,7 @@ class Import:
         consumer, not a refusal."""
         return self.error is not None and not isinstance(self.error, SystemError)
 
-    def exported(self) -> tuple[object, dict[str, Any]]:
+    def export(self) -> tuple[object, dict[str, Any]]:
         """The imported array in a capsule, and its fields. NotApplicable if the import failed or
         the array cannot be exported again."""
         if self.error is not None:
@@ -58,20 +58,20 @@ class Import:
                 reason = describe_error(error)
         raise NotApplicable(f"imported, but cannot be exported again: {reason}")
 
-    def held(self) -> dict[str, Any]:
+    def read_fields(self) -> dict[str, Any]:
         """The fields that the imported array exports. NotApplicable as above."""
-        return self.exported()[1]
+        return self.export()[1]
 
     @property
     def address(self) -> int:
         """Address of its first element."""
-        held = self.held()
+        held = self.read_fields()
         return int(held["data"]) + int(held["byte_offset"])
 
     @property
     def values(self) -> Any:
         """Its elements as nested lists, read from the memory that it exports."""
-        capsule, fields = self.exported()
+        capsule, fields = self.export()
         with subject_code():
             out = memory.tensor_values(fields)
         del capsule  # until here its memory is there
@@ -80,7 +80,7 @@ class Import:
     @property
     def readonly(self) -> bool:
         """Whether it exports READ_ONLY. NotApplicable if its export has no flags."""
-        flags = self.held().get("flags")
+        flags = self.read_fields().get("flags")
         if flags is None:
             raise NotApplicable("its export has no flags")
         return bool(flags & READ_ONLY)
@@ -190,7 +190,7 @@ class Consumer:
 
     def look(self, array: Any) -> dict[str, Any]:
         """The fields that one of the subject's arrays exports."""
-        return Import(array).held()
+        return Import(array).read_fields()
 
     def repro(self, given: str, **keywords: Any) -> str:
         """Code that repeats the import; `given` is the producer as a Python expression."""
@@ -205,7 +205,9 @@ class Consumer:
             ]
         return "\n".join(lines)
 
-    def seen(self, held: bool | None, observed: str, given: str, **keywords: Any) -> CheckResult:
+    def make_result(
+        self, held: bool | None, observed: str, given: str, **keywords: Any
+    ) -> CheckResult:
         """The result of a case, with its repro."""
         return CheckResult(held, observed, self.repro(given, **keywords))
 

@@ -44,7 +44,7 @@ class Given:
             or device == 0
         )
 
-    def carried(self, device: str) -> bool:
+    def shows_support(self, device: str) -> bool:
         """Whether an imported array on `device` shows that the consumer supports that device."""
         return self.id in {"DEV-07", "DEV-10"} and device not in {"", "cpu"}
 

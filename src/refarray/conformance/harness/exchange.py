@@ -66,7 +66,7 @@ class Pair:
             arrival, observed = Arrival.REFUSED, describe_error(found.error)
         else:
             try:
-                arrival, observed = compare(exported, found.held(), read_only)
+                arrival, observed = compare(exported, found.read_fields(), read_only)
             except NotApplicable as reason:
                 arrival, observed = Arrival.UNKNOWN, str(reason)
         names = (self.producer.subject.name, self.consumer.subject.name)

@@ -159,12 +159,12 @@ class Producer:
             self.prepared.add(kind)
         return found
 
-    def needed(self, *lines: str) -> list[str]:
+    def prepare(self, *lines: str) -> list[str]:
         """The statements that the array expressions in these lines need besides the imports."""
         kinds = self.subject.states.items()
         return [code for kind, code in kinds if self.subject.arrays[kind] in "\n".join(lines)]
 
-    def typed(self, dtype: str) -> str:
+    def express_ones(self, dtype: str) -> str:
         """The expression for three ones of a dtype. NotApplicable if the subject lacks the
         dtype."""
         if dtype not in self.subject.dtypes or not self.subject.dtype:
@@ -174,7 +174,7 @@ class Producer:
     def ramp(self, dtype: str) -> str:
         """The expression for the numbers 0 to 36 of a dtype, or else for three ones. NotApplicable
         if the subject lacks the dtype."""
-        ones = self.typed(dtype)
+        ones = self.express_ones(dtype)
         return self.subject.ramp.format(dtype) if self.subject.ramp else ones
 
     def big(self, count: int) -> str:
@@ -248,9 +248,9 @@ class Producer:
 
     def repro(self, *lines: str) -> str:
         """Lines of Python after the subject's imports."""
-        return "\n".join([self.subject.imports, *self.needed(*lines), *lines])
+        return "\n".join([self.subject.imports, *self.prepare(*lines), *lines])
 
-    def seen(
+    def make_result(
         self,
         held: bool,
         export: Export,
@@ -263,19 +263,19 @@ class Producer:
         of the export and of the one `beside` it, or the capsule."""
         text = observed or f"{export}"
         if beside is not None and export.held is not None and beside.held is not None:
-            return self.compared(held, export, beside, text)
+            return self.compare_exports(held, export, beside, text)
         if export.error is not None or not field:
             return CheckResult(held, text, self.repro(f"print({export.call})"))
         versioned, legacy, kind = FIELDS[field]
         offset = versioned if export.versioned else legacy
-        value = self.shown(export, field)
+        value = self.read_field(export, field)
         return CheckResult(
             held,
             text,
             "\n".join(
                 [
                     f"import ctypes; {self.subject.imports}",
-                    *self.needed(export.call),
+                    *self.prepare(export.call),
                     f"c = {export.call}",
                     POINTER.format(name=str(export["name"]).encode()),
                     f"print(ctypes.{kind}.from_address(p + {offset}).value)  # {field}",
@@ -290,7 +290,7 @@ class Producer:
         values = (self.subject.values or "{}.tolist()").format("x")
         lines = [
             f"import numpy; {self.subject.imports}",
-            *self.needed(array),
+            *self.prepare(array),
             f"x = {array}",
             f"print((numpy.from_dlpack(x).tolist(), {values}))",
         ]
@@ -305,7 +305,7 @@ class Producer:
         )
         lines = [
             f"import ctypes; {self.subject.imports}",
-            *self.needed(export.call),
+            *self.prepare(export.call),
             f"c = {export.call}",
             POINTER.format(name=str(export["name"]).encode()),
             f"start = {start}",
@@ -313,13 +313,13 @@ class Producer:
         ]
         return CheckResult(held, text, "\n".join(lines), wrong=f"saw != {list(right)}")
 
-    def compared(self, held: bool, export: Export, beside: Export, text: str) -> CheckResult:
+    def compare_exports(self, held: bool, export: Export, beside: Export, text: str) -> CheckResult:
         """The result of a case that compares the addresses of two exports of one array."""
         array, _, call = export.call.rpartition(".__dlpack__(")
         other = beside.call.rpartition(".__dlpack__(")[2]
         lines = [
             f"import ctypes; {self.subject.imports}",
-            *self.needed(export.call),
+            *self.prepare(export.call),
             POINTER.replace("p = ", "pointer = ").partition("(c, ")[0],
             "def start(c):",
             "    name = b'dltensor_versioned' if 'versioned' in repr(c) else b'dltensor'",
@@ -334,7 +334,7 @@ class Producer:
         return CheckResult(held, text, "\n".join(lines), wrong=wrong)
 
     @staticmethod
-    def shown(export: Export, field: str) -> int | None:
+    def read_field(export: Export, field: str) -> int | None:
         """The number that a repro of `field` prints; None for an address."""
         name, _, part = field.partition(".")
         if field in {"data", "shape", "strides"}:

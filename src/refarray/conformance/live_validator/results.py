@@ -20,7 +20,7 @@ def compare_import(calls: list[Call], array: Any) -> tuple[str, str, bool | None
     if last is None or last.held is None:
         return description, "", None
     try:
-        held = Import(array).held()
+        held = Import(array).read_fields()
     except NotApplicable as reason:
         return f"{description}; {reason}", str(Arrival.UNKNOWN), None
     export = Export(last.request, held=last.held)

@@ -48,52 +48,52 @@ class Spy(Record):
 
     def __dlpack_device__(self) -> Any:
         """Forwards to the producer."""
-        call = self._called("__dlpack_device__", (), {})
+        call = self._record_call("__dlpack_device__", (), {})
         try:
             call.answer = type(self._array).__dlpack_device__(self._array)
         except BaseException as error:
             call.error = error.with_traceback(None)
             raise
         finally:
-            self._returned(call)
+            self._record_return(call)
         return call.answer
 
     @NativeMethod
     def __dlpack__(self, *arguments: Any, **keywords: Any) -> Any:
         """Forwards to the producer; returns its tensor in a capsule that is watched."""
-        call = self._called("__dlpack__", arguments, keywords)
+        call = self._record_call("__dlpack__", arguments, keywords)
         try:
             capsule = type(self._array).__dlpack__(self._array, *arguments, **keywords)
         except BaseException as error:
             call.error = error.with_traceback(None)
-            self._returned(call)
+            self._record_return(call)
             raise
-        given = self._watched(call, capsule)
-        self._returned(call)
+        given = self._watch(call, capsule)
+        self._record_return(call)
         return given
 
     def _table_called(self, name: str) -> Call:
         """The consumer calls a function of the C exchange table. Called by native code, as are the
         three methods below."""
-        return self._called(name, (), {})
+        return self._record_call(name, (), {})
 
     def _table_gave(self, call: Call, capsule: Any) -> Any:
         """from_py returned a tensor, here in a capsule; wraps it in a watched one if possible."""
-        given = self._watched(call, capsule)
-        self._returned(call)
+        given = self._watch(call, capsule)
+        self._record_return(call)
         return given
 
     def _table_lent(self, call: Call) -> None:
         """dltensor described the array's tensor."""
         call.answer = "the array's own DLTensor"
-        self._returned(call)
+        self._record_return(call)
 
     def _table_failed(self, call: Call, error: BaseException) -> None:
         """The function raised."""
         call.error = error
-        self._returned(call)
+        self._record_return(call)
 
-    def _watched(self, call: Call, capsule: Any) -> Any:
+    def _watch(self, call: Call, capsule: Any) -> Any:
         try:
             call.held = _adversary.fields(capsule)
             call.watched = _adversary.stand_in(capsule)
@@ -105,7 +105,9 @@ class Spy(Record):
             self._kept.append((call, given))
         return given
 
-    def _called(self, method: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Call:
+    def _record_call(
+        self, method: str, arguments: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> Call:
         call = Call(method, arguments, keywords, threading.get_ident(), now())
         with self._lock:
             self.calls.append(call)
@@ -114,7 +116,7 @@ class Spy(Record):
         )
         return call
 
-    def _returned(self, call: Call) -> None:
+    def _record_return(self, call: Call) -> None:
         call.ended = now()
         self._tell(Step(call.ended, thread_name(call.thread), "producer", call.reply))
 

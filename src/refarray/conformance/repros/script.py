@@ -162,7 +162,7 @@ class Script:
         kit = take_apart(at_exit(text, self.library.imports), self.library.imports)
         how = self.how()
         call, table = self.by_table(kit)
-        rest = [*self.forked(), *self.tail(call, how)]
+        rest = [*self.write_fork(), *self.tail(call, how)]
         body: list[str] = []
         if kit.fields is not None:
             fields = {**kit.fields, **({"versioned": True} if kit.table else {})}
@@ -170,7 +170,7 @@ class Script:
             body += CtypesProducer(fields, reads, methods=not kit.table).lines()
         if kit.table:
             body += [POINTER, *(line.format(kind=kit.table) for line in table)]
-        out = [*self.head(body, kit.setup, rest), *self.forked(), *body, *kit.setup]
+        out = [*self.head(body, kit.setup, rest), *self.write_fork(), *body, *kit.setup]
         structs = [each for each in ("tensor", "legacy") if f"\n{each} = " in "\n".join(out)]
         lines = [*out, *(how.prepare if how else ()), *self.tail(call, how)]
         return [line.replace("{structs}", ", ".join(structs)) for line in lines]
@@ -218,7 +218,7 @@ class Script:
         # A sub-interpreter imports the library first.
         return out[:2] if check.id == "LIFE-25" else out
 
-    def forked(self) -> list[str]:
+    def write_fork(self) -> list[str]:
         """The lines that run the rest in a child and tell how it died."""
         if self.how_known():
             return []

@@ -148,7 +148,7 @@ class Trial:
         """One finding. Broken if the subject cannot be imported, or hangs in PATIENCE cases."""
         if self.hangs == PATIENCE:
             raise Broken(f"{PATIENCE} cases hung one after the other; the rest was not tried")
-        message = self.tried(check)
+        message = self.try_check(check)
         self.hangs = self.hangs + 1 if message.get("died") == "hang" else 0
         if "died" in message:
             self.dead.add(check.name)
@@ -156,7 +156,7 @@ class Trial:
         self.run.findings.append(found)
         return found
 
-    def tried(self, check: Check) -> dict[str, Any]:
+    def try_check(self, check: Check) -> dict[str, Any]:
         """The message of one check."""
         whole = CHECKS.get(check.part_of, check)
         for name in (check.part_of, check.after, whole.after):
@@ -186,7 +186,7 @@ class Trial:
     def worker(self, mode: str) -> Worker:
         """The worker of that mode, started if necessary."""
         if mode not in self.workers:
-            self.workers[mode] = self.begun(mode)
+            self.workers[mode] = self.start_worker(mode)
             self.run.name = self.workers[mode].name
             self.run.version = self.workers[mode].version
             self.without = self.workers[mode].without
@@ -194,7 +194,7 @@ class Trial:
             self.inherits = self.workers[mode].inherits
         return self.workers[mode]
 
-    def begun(self, mode: str) -> Worker:
+    def start_worker(self, mode: str) -> Worker:
         """A new worker, forked by the fork server if there is one."""
         if self.fork_server is not None and mode != "devices":
             try:
@@ -221,7 +221,7 @@ class Trial:
         threads may hang, and earlier cases may have damaged a shared process: neither is the
         library's fault in this case."""
         mode = "devices" if check.devices else "alone"
-        worker = self.begun(mode)
+        worker = self.start_worker(mode)
         try:
             out = worker.ask(check)
         except Died as end:
@@ -242,7 +242,7 @@ class Trial:
 
     def never_ends(self) -> bool:
         """Whether a process that ran no check fails to exit, too."""
-        worker = self.begun("alone")
+        worker = self.start_worker("alone")
         worker.send(END)
         return worker.end() is None
 

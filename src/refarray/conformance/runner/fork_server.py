@@ -62,7 +62,7 @@ class ForkServer:
     def __init__(self, other: socket.socket) -> None:
         self.other = other
 
-    def asked(self, question: dict[str, str | int], given: list[int] | None = None) -> int | None:
+    def ask(self, question: dict[str, str | int], given: list[int] | None = None) -> int | None:
         """The answer to one request."""
         socket.send_fds(self.other, [json.dumps(question).encode()], given or [])
         answer = self.other.recv(MESSAGE)
@@ -76,7 +76,7 @@ class ForkServer:
         reads, requests = os.pipe()
         errors, writes = os.pipe()
         try:
-            pid = self.asked({"fork": mode}, [reads, answers, writes])
+            pid = self.ask({"fork": mode}, [reads, answers, writes])
             assert pid is not None
         except OSError:
             os.close(requests)
@@ -105,7 +105,7 @@ class Forked:
     def poll(self) -> int | None:
         """The exit status, negative for a signal; None while it runs."""
         if self.returncode is None:
-            self.returncode = self.fork_server.asked({"poll": self.pid})
+            self.returncode = self.fork_server.ask({"poll": self.pid})
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:

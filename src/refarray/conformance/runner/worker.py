@@ -159,7 +159,7 @@ class Bench:
             self.trials[check.name] = {**NOTHING, "observed": reason}
             return self.trials[check.name]
         if not check.part_of:
-            self.trials[check.name] = self.tried(check)
+            self.trials[check.name] = self.try_check(check)
             return self.trials[check.name]
         whole = self.trials.get(check.part_of) or self.answer(CHECKS[check.part_of])
         if "died" in whole:
@@ -167,7 +167,7 @@ class Bench:
         none = {"held": None, "observed": f"nothing to tell: {whole['observed']}", "repro": ""}
         return whole["parts"].get(check.name) or none
 
-    def tried(self, check: Check) -> dict[str, Any]:
+    def try_check(self, check: Check) -> dict[str, Any]:
         """Runs a check; a risky one in a child process, unless this process cannot fork."""
         message = self.trial(check)
         producer, consumer = self.probes["producer"], self.probes["consumer"]

@@ -29,10 +29,10 @@ DATA_READERS_ONLY = {"DTYPE-07", "DTYPE-08"}
 def right_content(found: Import, given: Given) -> tuple[bool, str]:
     """Whether an import has the expected shape and values, and the observation."""
     if given.shape is None:
-        held = found.held()
+        held = found.read_fields()
         lanes = tuple(held["dtype"])[2]
         return lanes == given.fields["dtype"][2], f"dtype {tuple(held['dtype'])}"
-    shape = tuple(found.held()["shape"] or ())
+    shape = tuple(found.read_fields()["shape"] or ())
     if shape != given.shape:
         return False, f"shape {shape}"
     if given.values is None:
@@ -54,7 +54,7 @@ def judge(found: Import, given: Given) -> tuple[bool, str]:
     if isinstance(found.error, SystemError):
         return False, f"{found}"
     if given.right == "refuse":
-        if found.error is None and given.carried(device_of(found)):
+        if found.error is None and given.shows_support(device_of(found)):
             raise NotApplicable(f"it knows that device type: {found}")
         return found.error is not None, f"{found}"
     if found.error is not None:
@@ -74,7 +74,7 @@ def deleter_result(
         return None
     settle(lambda: producer.deleter_calls == 1)
     calls = producer.deleter_calls
-    result = consumer.seen(calls == 1, f"{calls} calls; {outcome}", text(given.fields))
+    result = consumer.make_result(calls == 1, f"{calls} calls; {outcome}", text(given.fields))
     if calls > 1:
         return add_harm(result, DOUBLE_FREE)
     return result if calls else replace(result, at_exit=AtExit(first, 1))
@@ -108,7 +108,7 @@ def import_given(consumer: Consumer, given: Given) -> CheckResult:
     if held is False and given.right == "import" and (limit := limit_of(consumer, given)):
         parts = {} if second is None else {deleter_case(given): second}
         return CheckResult(None, limit, "", parts=parts)
-    whole = consumer.seen(held, observed, text(fields))
+    whole = consumer.make_result(held, observed, text(fields))
     if wrong_data:
         whole = add_harm(whole, WRONG_DATA)
     return whole if second is None else replace(whole, parts={deleter_case(given): second})

@@ -23,7 +23,7 @@ class Lender(Recorder):
         self.fixture = fixture
         self.number = number
         """The device that holds the memory."""
-        self.pointer: int = fixture.driver.made("memory", SIZE)
+        self.pointer: int = fixture.driver.make("memory", SIZE)
         fixture.scratch.append(self.pointer)
         self.own: int = fixture.driver.stream()
         fixture.driver.call("fill", self.pointer, 0, SIZE, self.own)

@@ -72,4 +72,4 @@ def device_is_equal(consumer: Consumer) -> CheckResult:
         back = getattr(found.array, "device", None)
         held = bool(back == own.device)
         observed = f"{own.device} and {back}"
-    return consumer.seen(held, observed, source)
+    return consumer.make_result(held, observed, source)

@@ -74,8 +74,8 @@ def signature_has_device_and_copy(consumer: Consumer) -> CheckResult:
 )
 def same_device_by_default(consumer: Consumer) -> CheckResult:
     found = import_recorded(consumer, Recorder())
-    device = tuple(found.held()["device"])
-    return consumer.seen(device == (1, 0), f"on {device}", PLAIN)
+    device = tuple(found.read_fields()["device"])
+    return consumer.make_result(device == (1, 0), f"on {device}", PLAIN)
 
 
 @check(
@@ -90,7 +90,7 @@ def own_device(consumer: Consumer) -> CheckResult:
     if isinstance(found.error, TypeError):
         raise NotApplicable(f"COPY-01 judges it: {found}")
     held = found.error is None or isinstance(found.error, BufferError)
-    return consumer.seen(held, f"{found}", PLAIN, device=device)
+    return consumer.make_result(held, f"{found}", PLAIN, device=device)
 
 
 @check(
@@ -106,7 +106,7 @@ def copy_is_forwarded(consumer: Consumer) -> CheckResult:
         found = consumer.take(recorder, copy=value)
         require_keyword(found, recorder, "copy")
         forwarded.append(any(request.get("copy") is value for request in recorder.requests))
-    result = consumer.seen(all(forwarded), describe_calls(recorder), PLAIN, copy=False)
+    result = consumer.make_result(all(forwarded), describe_calls(recorder), PLAIN, copy=False)
     # The texts say only of the producer who makes the copy; COPY-05 and COPY-07 judge the copy.
     return replace(result, level=Level.DISPUTED)
 
@@ -124,7 +124,7 @@ def copy_is_independent(consumer: Consumer) -> CheckResult:
     before = consumer.look(own)
     held = found.address != int(before["data"]) + int(before["byte_offset"])
     observed = "memory of its own" if held else "the same memory"
-    result = consumer.seen(held, observed, source, copy=True)
+    result = consumer.make_result(held, observed, source, copy=True)
     if consumer.subject.immutable:  # no write can show the difference
         return replace(result, level=Level.HAZARD)
     return result
@@ -136,7 +136,7 @@ def copy_false_shares(consumer: Consumer) -> CheckResult:
     recorder = Recorder()
     found = import_recorded(consumer, recorder, copy=False)
     held = found.address == recorder.address
-    return consumer.seen(held, "shared" if held else "copied", PLAIN, copy=False)
+    return consumer.make_result(held, "shared" if held else "copied", PLAIN, copy=False)
 
 
 @check(
@@ -150,7 +150,9 @@ def producer_ignores_copy(consumer: Consumer) -> CheckResult:
     recorder = Recorder()
     found = import_recorded(consumer, recorder, copy=True)
     held = found.address != recorder.address
-    return consumer.seen(held, "copied" if held else "the producer's own memory", PLAIN, copy=True)
+    return consumer.make_result(
+        held, "copied" if held else "the producer's own memory", PLAIN, copy=True
+    )
 
 
 @check(
@@ -167,7 +169,7 @@ def producer_copies_anyway(consumer: Consumer) -> CheckResult:
     if recorder.unasked:
         raise NotApplicable("it asks for the legacy struct only")
     given = "give(shape=(3,), flags=2)"
-    return consumer.seen(found.error is not None, f"{found}", given, copy=False)
+    return consumer.make_result(found.error is not None, f"{found}", given, copy=False)
 
 
 OLD_PRODUCER = "stream max_version"
@@ -192,7 +194,7 @@ def copy_of_old_producer(consumer: Consumer, copy: bool) -> tuple[Import, Record
 def old_producer_with_copy_true(consumer: Consumer) -> CheckResult:
     found, recorder, given = copy_of_old_producer(consumer, True)
     held = found.error is not None or found.address != recorder.address
-    return consumer.seen(held, f"{found}", given, copy=True)
+    return consumer.make_result(held, f"{found}", given, copy=True)
 
 
 @check(
@@ -205,7 +207,7 @@ def old_producer_with_copy_true(consumer: Consumer) -> CheckResult:
 )
 def old_producer_with_copy_false(consumer: Consumer) -> CheckResult:
     found, _, given = copy_of_old_producer(consumer, False)
-    return consumer.seen(found.error is not None, f"{found}", given, copy=False)
+    return consumer.make_result(found.error is not None, f"{found}", given, copy=False)
 
 
 @check(
@@ -224,13 +226,13 @@ def producer_answers_with_other_device(consumer: Consumer) -> CheckResult:
     if not recorder.tensors:
         raise NotApplicable(f"it refuses before it asks: {found}; {describe_calls(recorder)}")
     given = "give(shape=(3,), data=0xDEAD0008, device=(2, 0))"
-    return consumer.seen(found.error is not None, f"{found}", given, device=device)
+    return consumer.make_result(found.error is not None, f"{found}", given, device=device)
 
 
 @check("COPY-11", "consumer", "foreign", "an invalid device is an exception", risky=True)
 def invalid_device(consumer: Consumer) -> CheckResult:
     found = consumer.take(Recorder(), device="no such device")
-    return consumer.seen(found.error is not None, f"{found}", PLAIN, device="no such device")
+    return consumer.make_result(found.error is not None, f"{found}", PLAIN, device="no such device")
 
 
 @check(

@@ -40,7 +40,7 @@ def is_copy(it: Imported) -> Verdict:
     """Whether the result has memory of its own, the same values, and sees no writes."""
     if memory.elements(it.sent.fields["shape"]) == 0:
         return True, "no elements"
-    held = it.found.held()
+    held = it.found.read_fields()
     strides = held["strides"] or memory.row_major(tuple(held["shape"] or ()))
     address = int(held["data"]) + int(held["byte_offset"])
     size = memory.width(it.sent.triple)
@@ -69,7 +69,7 @@ def copy_true(way: str, name: str, sent: Sent, deleted: str, consumer: Consumer)
         raise NotApplicable('it trusts the producer to copy: the case "ignored" judges it')
     it = import_tensor(consumer, way, name, sent, copy=True)
     try:
-        whole = consumer.seen(*is_copy(it), it.text, copy=True)
+        whole = consumer.make_result(*is_copy(it), it.text, copy=True)
         if not right_values(it)[0]:
             whole = add_harm(whole, WRONG_DATA)
     except NotApplicable as reason:
@@ -86,14 +86,14 @@ def judge_copy_deleter(it: Imported) -> CheckResult:
 def copy_false(way: str, name: str, sent: Sent, consumer: Consumer) -> CheckResult:
     """Judges the result of copy=False."""
     it = import_tensor(consumer, way, name, sent, copy=False)
-    held = it.found.held()
+    held = it.found.read_fields()
     address = int(held["data"]) + int(held["byte_offset"])
     if address != it.address:
-        return consumer.seen(False, f"copied to {address:#x}", it.text, copy=False)
+        return consumer.make_result(False, f"copied to {address:#x}", it.text, copy=False)
     frozen = consumer.subject.immutable or consumer.subject.values
     seen = bool(frozen) or it.sees_writes()
     observed = "shared" if seen else "the result does not see writes to the tensor"
-    return consumer.seen(seen, observed, it.text, copy=False)
+    return consumer.make_result(seen, observed, it.text, copy=False)
 
 
 @check_cases(
@@ -107,7 +107,7 @@ def served_copy(consumer: Consumer, row: tuple[str, Sent]) -> CheckResult:
     name, sent = row
     copied = replace(sent, fields={**sent.fields, "flags": IS_COPIED})
     it = import_tensor(consumer, "versioned", name, copied, copy=True)
-    return add_harm(consumer.seen(*right_values(it), it.text, copy=True), WRONG_DATA)
+    return add_harm(consumer.make_result(*right_values(it), it.text, copy=True), WRONG_DATA)
 
 
 def judge_own_copy(source: Source, consumer: Consumer) -> CheckResult:
@@ -121,14 +121,14 @@ def judge_own_copy(source: Source, consumer: Consumer) -> CheckResult:
     found = consumer.take(array, copy=True)
     if found.error is not None:
         raise NotApplicable(f"it refuses: {describe_error(found.error)}")
-    held = found.held()
+    held = found.read_fields()
     subject, namespace = consumer.subject, consumer.namespace
     said = statement(subject, namespace, array, source.dtype)
     own = replace(statement(subject, namespace, found.array, source.dtype), strides=None)
     first = Reading(before, replace(said, strides=None), source.triple)
     second = Reading(held, replace(own, values=said.values), source.triple)
     verdict = judge_independence(consumer, source, first, second, array, found.array)
-    result = consumer.seen(*verdict, text, copy=True)
+    result = consumer.make_result(*verdict, text, copy=True)
     if verdict[1].startswith("values"):
         return add_harm(result, WRONG_DATA)
     # If nothing can be written, no user can tell a shared copy.

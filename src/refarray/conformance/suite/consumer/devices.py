@@ -26,7 +26,7 @@ def wrong_device_number(fixture: DeviceFixture, consumer: Consumer) -> CheckResu
     repro = fixture.repro(f"# {consumer.subject.from_dlpack.format(f'give({fields})')}")
     if found.error is not None:
         return CheckResult(found.refused, f"{found}", repro)
-    device = tuple(found.held()["device"])
+    device = tuple(found.read_fields()["device"])
     return CheckResult(device == (kind, 1), f"imported; exported again as device {device}", repro)
 
 
@@ -42,7 +42,7 @@ def unsupported_device(consumer: Consumer) -> CheckResult:
     found = consumer.take(give(**fields))
     if found.error is None:
         raise NotApplicable("it imports from any device")
-    return consumer.seen(isinstance(found.error, BufferError), f"{found}", text(fields))
+    return consumer.make_result(isinstance(found.error, BufferError), f"{found}", text(fields))
 
 
 @check(
@@ -57,7 +57,7 @@ def device_buffer_error_is_kept(consumer: Consumer) -> CheckResult:
     if ("__dlpack_device__", {}) not in recorder.calls:
         raise NotApplicable("it does not call __dlpack_device__")
     given = "give(dunder_device=BufferError('it has no strided form'))"
-    return consumer.seen(isinstance(found.error, BufferError), f"{found}", given)
+    return consumer.make_result(isinstance(found.error, BufferError), f"{found}", given)
 
 
 @check_on_devices("DEV-11", "consumer", "empty", "no elements at NULL on a device are imported")

@@ -30,12 +30,12 @@ FLOAT8 = {
 def fp4_is_kept(consumer: Consumer, flags: int) -> CheckResult:
     """Whether fp4 data is exported again with its dtype and SUBBYTE_PADDED unchanged."""
     fields = {"shape": (4,), "data": b"\x21\x43\x65\x87", "dtype": FP4, "flags": flags}
-    held = consumer.take(give(**fields)).held()
+    held = consumer.take(give(**fields)).read_fields()
     if held.get("flags") is None:
         raise NotApplicable("its export has no flags")
     right = tuple(held["dtype"]) == FP4 and held["flags"] & SUBBYTE_PADDED == flags
     observed = f"dtype {tuple(held['dtype'])}, flags {held['flags']}"
-    return consumer.seen(right, observed, text(fields))
+    return consumer.make_result(right, observed, text(fields))
 
 
 @check("DTYPE-09", "consumer", "packed", "packed fp4 stays packed, or is refused", risky=True)
@@ -46,7 +46,7 @@ def packed_fp4_stays_packed(consumer: Consumer) -> CheckResult:
 def copy_of_fp4(consumer: Consumer, **fields: Any) -> bytes:
     """The first two bytes of a copy of packed fp4 data. NotApplicable if there is none."""
     found = import_recorded(consumer, Recorder(shape=(4,), dtype=FP4, **fields), copy=True)
-    held = found.held()
+    held = found.read_fields()
     if tuple(held["dtype"]) != FP4 or held.get("flags", 0) & SUBBYTE_PADDED:
         raise NotApplicable(f"exported as {tuple(held['dtype'])}, flags {held.get('flags')}")
     return ctypes.string_at(int(held["data"]) + int(held["byte_offset"]), 2)
@@ -62,7 +62,7 @@ def copy_of_fp4(consumer: Consumer, **fields: Any) -> bytes:
 def copy_keeps_nibble_order(consumer: Consumer) -> CheckResult:
     data = copy_of_fp4(consumer, data=NIBBLES + bytes(6))
     given = f"give(shape=(4,), dtype=(17, 4, 1), data={NIBBLES!r})"
-    return consumer.seen(data == NIBBLES, f"{data.hex(' ')} of 21 43", given, copy=True)
+    return consumer.make_result(data == NIBBLES, f"{data.hex(' ')} of 21 43", given, copy=True)
 
 
 @check(
@@ -81,9 +81,9 @@ def packed_size_is_rounded_up(consumer: Consumer) -> CheckResult:
     pages[mmap.PAGESIZE - 2 : mmap.PAGESIZE] = NIBBLES
     fields: dict[str, Any] = {"shape": (3,), "dtype": FP4, "data": start + mmap.PAGESIZE - 2}
     found = import_recorded(consumer, Recorder(**fields), copy=True)
-    held = tuple(found.held()["shape"]) == (3,)
+    held = tuple(found.read_fields()["shape"]) == (3,)
     given = "give(shape=(3,), dtype=(17, 4, 1), data=two_bytes_before_a_guard_page)"
-    return consumer.seen(held, f"{found}", given, copy=True)
+    return consumer.make_result(held, f"{found}", given, copy=True)
 
 
 @check_cases(
@@ -97,5 +97,5 @@ def float8_stays_itself(consumer: Consumer, name: str) -> CheckResult:
     right = (FLOAT8[name], 8, 1)
     fields = {"shape": (4,), "data": bytes(4), "dtype": right}
     found = consumer.take(give(**fields))
-    dtype = tuple(found.held()["dtype"])
-    return consumer.seen(dtype == right, f"exported again as {dtype}", text(fields))
+    dtype = tuple(found.read_fields()["dtype"])
+    return consumer.make_result(dtype == right, f"exported again as {dtype}", text(fields))

@@ -32,11 +32,11 @@ def padded_fp4_stays_padded(consumer: Consumer) -> CheckResult:
 def unknown_flag_is_not_exported(consumer: Consumer) -> CheckResult:
     fields = {**FIELDS, "flags": UNKNOWN}
     found = consumer.take(give(**fields))
-    flags = found.held().get("flags")
+    flags = found.read_fields().get("flags")
     if flags is None:
         raise NotApplicable("its export has no flags")
     held = flags & ~KNOWN_FLAGS == 0
-    return consumer.seen(held, f"exported again with flags {flags:#x}", text(fields))
+    return consumer.make_result(held, f"exported again with flags {flags:#x}", text(fields))
 
 
 @check(
@@ -54,7 +54,7 @@ def read_only_is_imported(consumer: Consumer) -> CheckResult:
     found = consumer.take(producer)
     if producer.unasked:
         raise NotApplicable("it asks for the legacy struct only")
-    return consumer.seen(found.error is None, f"{found}", text(fields))
+    return consumer.make_result(found.error is None, f"{found}", text(fields))
 
 
 @check("FLAG-10", "consumer", "read-only", "READ_ONLY data is not exported again as writable")
@@ -63,7 +63,7 @@ def read_only_stays_read_only(consumer: Consumer) -> CheckResult:
         raise NotApplicable(f"{consumer.subject.name} has no read-only arrays")
     held = import_recorded(consumer, Recorder(flags=READ_ONLY)).readonly
     observed = "READ_ONLY" if held else "exported as writable"
-    return consumer.seen(held, observed, "give(shape=(3,), flags=1)")
+    return consumer.make_result(held, observed, "give(shape=(3,), flags=1)")
 
 
 @check_cases(
@@ -81,7 +81,7 @@ def read_only_layout_stays_read_only(consumer: Consumer, sent: Sent) -> CheckRes
     if not 0 <= found.address - recorder.address < len(recorder.bytes):
         raise NotApplicable("it was copied: TENS-18 judges that")
     held = found.readonly
-    return consumer.seen(held, "READ_ONLY" if held else "exported as writable", text(fields))
+    return consumer.make_result(held, "READ_ONLY" if held else "exported as writable", text(fields))
 
 
 @check(
@@ -98,4 +98,4 @@ def legacy_tensor_is_writable(consumer: Consumer) -> CheckResult:
     if consumer.subject.immutable:
         raise NotApplicable("its arrays may never be written")
     held = not found.readonly
-    return consumer.seen(held, "writable" if held else "read-only", text(fields))
+    return consumer.make_result(held, "writable" if held else "read-only", text(fields))

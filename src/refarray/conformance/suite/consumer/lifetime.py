@@ -35,7 +35,7 @@ def consumed_capsule_is_renamed(consumer: Consumer) -> CheckResult:
     if found.error is not None:
         raise NotApplicable(f"it refuses: {found}")
     name = _adversary.name_of(recorder.capsule)
-    return consumer.seen(str(name).startswith("used_dltensor"), f"named {name}", PLAIN)
+    return consumer.make_result(str(name).startswith("used_dltensor"), f"named {name}", PLAIN)
 
 
 @check(
@@ -90,7 +90,9 @@ def refused_capsule(consumer: Consumer) -> CheckResult:
     name = str(_adversary.name_of(recorder.capsule))
     calls = recorder.tensors[-1].deleter_calls
     held = calls > 0 if name.startswith("used") else calls == 0  # LIFE-03 counts them
-    return consumer.seen(held, f"named {name}, {calls} deleter calls", "give(dtype=(99, 32, 1))")
+    return consumer.make_result(
+        held, f"named {name}, {calls} deleter calls", "give(dtype=(99, 32, 1))"
+    )
 
 
 def public_capsules(made: Any) -> list[str]:
@@ -122,7 +124,7 @@ def result_exposes_no_capsule(consumer: Consumer) -> CheckResult:
     capsule = type(found.array).__name__ == "PyCapsule"
     exposed = ["the result itself"] if capsule else public_capsules(found.array)
     observed = f"capsules shown: {', '.join(exposed) or 'none'}"
-    return consumer.seen(not exposed, observed, PLAIN)
+    return consumer.make_result(not exposed, observed, PLAIN)
 
 
 @check("LIFE-24", "consumer", "threads", "concurrent imports are right", risky=True)
@@ -141,10 +143,10 @@ def concurrent_imports(consumer: Consumer) -> CheckResult:
     first = consumer.take(Recorder())
     if first.error is not None:
         raise NotApplicable(f"it refuses: {first}")
-    first.held()  # NotApplicable if the values cannot be read
+    first.read_fields()  # NotApplicable if the values cannot be read
     with ThreadPoolExecutor(4) as pool:
         wrong = [observed for observed in pool.map(work, range(4)) if observed]
-    return consumer.seen(not wrong, "; ".join(wrong) or "right in 4 threads", PLAIN)
+    return consumer.make_result(not wrong, "; ".join(wrong) or "right in 4 threads", PLAIN)
 
 
 @check_on_devices(
@@ -193,7 +195,7 @@ def deleter_imports_again(consumer: Consumer) -> CheckResult:
     if found.error is not None:
         raise NotApplicable(f"it refuses: {found}")
     found.array = None
-    return consumer.seen(
+    return consumer.make_result(
         True,
         f"in the deleter: {inner[0] if inner else 'not called yet'}",
         f"give(deleter=lambda: {consumer.subject.from_dlpack.format('give()')})",

@@ -41,5 +41,7 @@ def deleters_at_exit(consumer: Consumer) -> CheckResult:
     gc.collect()
     rows = _adversary.ledger(first)
     count, calls = sum(row[1] for row in rows), sum(row[2] for row in rows)
-    result = consumer.seen(calls == count, f"{calls} deleter calls of {count} tensors", PLAIN)
+    result = consumer.make_result(
+        calls == count, f"{calls} deleter calls of {count} tensors", PLAIN
+    )
     return replace(result, at_exit=AtExit(first, count, late=False))

@@ -18,13 +18,15 @@ def device_is_asked_first(consumer: Consumer) -> CheckResult:
     recorder = Recorder()
     consumer.take(recorder)
     methods = [method for method, _ in recorder.calls]
-    return consumer.seen(judgements.device_is_asked_first(methods), describe_calls(recorder), PLAIN)
+    return consumer.make_result(
+        judgements.device_is_asked_first(methods), describe_calls(recorder), PLAIN
+    )
 
 
 @check("CONS-02", "consumer", "neither", "an object without the methods is an AttributeError")
 def object_without_methods(consumer: Consumer) -> CheckResult:
     found = consumer.take(object())
-    result = consumer.seen(isinstance(found.error, AttributeError), f"{found}", "object()")
+    result = consumer.make_result(isinstance(found.error, AttributeError), f"{found}", "object()")
     # Only the array API names the class.
     return result if consumer.subject.array_api else replace(result, level=Level.HAZARD)
 
@@ -48,7 +50,7 @@ def raises_in_dlpack(consumer: Consumer, kind: type[BaseException]) -> CheckResu
 
     found = consumer.take(Recorder(answer))
     given = f"give(raises={kind.__name__ if kind is not Odd else 'Exception'}('no'))"
-    return consumer.seen(found.error is error, f"{found}", given)
+    return consumer.make_result(found.error is error, f"{found}", given)
 
 
 for _kind in PROPAGATED:
@@ -81,7 +83,7 @@ def raises_in_device(consumer: Consumer) -> CheckResult:
     if ("__dlpack_device__", {}) not in recorder.calls:
         raise NotApplicable("it does not call __dlpack_device__")
     given = "give(dunder_device=Exception('no'))"
-    return consumer.seen(isinstance(found.error, Odd), f"{found}", given)
+    return consumer.make_result(isinstance(found.error, Odd), f"{found}", given)
 
 
 @check(
@@ -98,7 +100,9 @@ def genuine_type_error(consumer: Consumer) -> CheckResult:
     found = consumer.take(recorder)
     calls = len(recorder.requests)
     held = isinstance(found.error, TypeError) and calls <= 2
-    return consumer.seen(held, f"{found} after {calls} calls", "give(raises=TypeError('a bug'))")
+    return consumer.make_result(
+        held, f"{found} after {calls} calls", "give(raises=TypeError('a bug'))"
+    )
 
 
 NAMES: dict[str, tuple[str | None, str]] = {
@@ -122,7 +126,7 @@ def foreign_capsule_name(consumer: Consumer, row: tuple[str | None, str]) -> Che
     found = consumer.take(recorder)
     calls = recorder.deleter_calls
     held = found.refused and calls == 0
-    return consumer.seen(held, f"{found}; {calls} deleter calls", text(fields))
+    return consumer.make_result(held, f"{found}; {calls} deleter calls", text(fields))
 
 
 @check_cases(
@@ -134,7 +138,7 @@ def foreign_capsule_name(consumer: Consumer, row: tuple[str | None, str]) -> Che
 )
 def no_capsule(consumer: Consumer, returned: Any) -> CheckResult:
     found = consumer.take(Recorder(lambda **_: returned))
-    return consumer.seen(found.refused, f"{found}", f"give(returns={returned!r})")
+    return consumer.make_result(found.refused, f"{found}", f"give(returns={returned!r})")
 
 
 @check(
@@ -158,7 +162,7 @@ def capsule_is_renamed_before_deleter(consumer: Consumer) -> CheckResult:
     if not names or len(recorder.tensors) != 1:  # a second request leaves the first capsule unused
         raise NotApplicable("it left the capsule as it was, or asked more than once")
     held = names[0].startswith("used")
-    return consumer.seen(held, f"named {names[0]}", "give(dtype=(99, 32, 1))")
+    return consumer.make_result(held, f"named {names[0]}", "give(dtype=(99, 32, 1))")
 
 
 @check("CONS-07", "consumer", "class", "a tensor that cannot be imported is a BufferError")
@@ -167,7 +171,7 @@ def unsupported_tensor(consumer: Consumer) -> CheckResult:
     found = consumer.take(give(**fields))
     if found.error is None:
         raise NotApplicable("it imports any dtype")
-    return consumer.seen(isinstance(found.error, BufferError), f"{found}", text(fields))
+    return consumer.make_result(isinstance(found.error, BufferError), f"{found}", text(fields))
 
 
 @check("CONS-08", "consumer", "cpu", "for data on the CPU stream is left out or None")
@@ -175,7 +179,7 @@ def no_stream_for_cpu(consumer: Consumer) -> CheckResult:
     recorder = Recorder()
     consumer.take(recorder)
     held = all(request.get("stream") is None for request in recorder.requests)
-    return consumer.seen(held, describe_calls(recorder), PLAIN)
+    return consumer.make_result(held, describe_calls(recorder), PLAIN)
 
 
 @check(
@@ -192,7 +196,9 @@ def defaults_are_left_out(consumer: Consumer) -> CheckResult:
     first = recorder.requests[0]
     if any(first.get(name) is not None for name in judgements.OPTIONAL):
         raise NotApplicable(f"it asks for something of its own: {describe_calls(recorder)}")
-    return consumer.seen(judgements.leaves_out_defaults(first), describe_calls(recorder), PLAIN)
+    return consumer.make_result(
+        judgements.leaves_out_defaults(first), describe_calls(recorder), PLAIN
+    )
 
 
 @check(
@@ -207,9 +213,9 @@ def device_of_struct_counts(consumer: Consumer) -> CheckResult:
     found = consumer.take(recorder)
     given = "give(device=(2, 0), dunder_device=(1, 0), data=0xDEAD0008)"
     if found.error is not None:
-        return consumer.seen(found.refused, f"{found}", given)
-    device = tuple(found.held()["device"])
-    return consumer.seen(device == (2, 0), f"{found}, on device {device}", given)
+        return consumer.make_result(found.refused, f"{found}", given)
+    device = tuple(found.read_fields()["device"])
+    return consumer.make_result(device == (2, 0), f"{found}, on device {device}", given)
 
 
 @check(
@@ -217,7 +223,7 @@ def device_of_struct_counts(consumer: Consumer) -> CheckResult:
 )
 def bare_capsule(consumer: Consumer) -> CheckResult:
     found = consumer.take(give().__dlpack__())
-    return consumer.seen(found.error is not None, f"{found}", "give().__dlpack__()")
+    return consumer.make_result(found.error is not None, f"{found}", "give().__dlpack__()")
 
 
 def view_of(array: Any, address: int) -> Any:
@@ -245,4 +251,4 @@ def tensor_lives_as_long_as_array(consumer: Consumer) -> CheckResult:
     found.array = None
     with_view = recorder.tensors[-1].deleter_calls if view is not None else 0
     observed = f"{during} deleter calls while it lives, {with_view} while a view lives"
-    return consumer.seen(during == 0 and with_view == 0, observed, PLAIN)
+    return consumer.make_result(during == 0 and with_view == 0, observed, PLAIN)

@@ -70,7 +70,7 @@ def reads_are_ordered(fixture: DeviceFixture, consumer: Consumer) -> CheckResult
             found = import_from(consumer, lender)
         copied = fixture.read(found.array, stream)
         if fixture.checker is None:
-            fixture.driver.held_up(handle)  # an unordered read finishes now, and too early
+            fixture.driver.is_delayed(handle)  # an unordered read finishes now, and too early
     fixture.driver.call("all")
     races = fixture.wrong("race")
     with subject_code():

@@ -39,9 +39,9 @@ def right_values(consumer: Consumer, given: Recorder) -> CheckResult:
     """Whether the consumer imports the right values, by the table or by `__dlpack__`."""
     found = consumer.take(given)
     if found.error is not None:
-        return consumer.seen(False, f"{found}", given.text)
+        return consumer.make_result(False, f"{found}", given.text)
     values = found.values
-    return consumer.seen(values == [0.0, 1.0, 2.0], f"values {values}", given.text)
+    return consumer.make_result(values == [0.0, 1.0, 2.0], f"values {values}", given.text)
 
 
 # case: (requirement, members of the table, expected)

@@ -16,7 +16,7 @@ def contiguous_tensor_is_shared(consumer: Consumer) -> CheckResult:
     recorder = Recorder()
     found = import_recorded(consumer, recorder)
     held = found.address == recorder.address
-    return consumer.seen(held, "shared" if held else "copied", PLAIN)
+    return consumer.make_result(held, "shared" if held else "copied", PLAIN)
 
 
 @check(
@@ -28,7 +28,7 @@ def contiguous_tensor_is_shared(consumer: Consumer) -> CheckResult:
 )
 def round_trip(consumer: Consumer) -> CheckResult:
     source, own = consumer.own("transposed", "plain")
-    before, after = consumer.look(own), consumer.take(own).held()
+    before, after = consumer.look(own), consumer.take(own).read_fields()
     fields = ("shape", "strides", "dtype", "device")
     first, second = (tuple(tuple(each[name] or ()) for name in fields) for each in (before, after))
-    return consumer.seen(first == second, f"{first}, came back as {second}", source)
+    return consumer.make_result(first == second, f"{first}, came back as {second}", source)

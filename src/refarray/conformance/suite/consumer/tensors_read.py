@@ -135,7 +135,7 @@ def memory_is_shared(it: Imported) -> Verdict | None:
     it.consumer.require_sharing()
     if memory.elements(it.sent.fields["shape"]) == 0 or not has_layout(it):
         return None
-    held = it.found.held()
+    held = it.found.read_fields()
     address = int(held["data"] or 0) + int(held["byte_offset"])
     if not 0 <= address - it.given.address < len(it.given.bytes):
         return False, f"copied from {it.address:#x} to {address:#x}"
@@ -151,7 +151,7 @@ def next_export(it: Imported) -> Reading:
     """The tensor that the result exports. NotApplicable if it exports none."""
     subject, namespace = it.consumer.subject, it.consumer.namespace
     said = replace(statement(subject, namespace, it.found.array, it.sent.dtype), strides=None)
-    return Reading(it.found.held(), replace(said, values=it.sent.values), it.sent.triple)
+    return Reading(it.found.read_fields(), replace(said, values=it.sent.values), it.sent.triple)
 
 
 def next_export_has_values(it: Imported) -> Verdict | None:
@@ -165,7 +165,7 @@ def next_export_has_layout(it: Imported) -> Verdict | None:
     """TENS-19: shape, dtype and device, and the strides of what is shared."""
     if not right_values(it)[0]:
         return None  # the import is wrong already
-    held = it.found.held()
+    held = it.found.read_fields()
     names = {"shape": it.sent.fields["shape"], "dtype": it.sent.triple, "device": (1, 0)}
     for name, right in names.items():
         if tuple(held[name] or ()) != right:
@@ -200,7 +200,7 @@ def judge_deleter(it: Imported, **keywords: Any) -> CheckResult:
     settle(lambda: it.given.deleter_calls == right)
     calls = it.given.deleter_calls
     observed = f"{early} deleter calls while the result lives, {calls} after, of {right} tensors"
-    result = it.consumer.seen(calls == right, observed, it.text, **keywords)
+    result = it.consumer.make_result(calls == right, observed, it.text, **keywords)
     if calls > right:
         return add_harm(result, DOUBLE_FREE)
     return result if calls == right else replace(result, at_exit=AtExit(it.first, right))
@@ -214,7 +214,7 @@ def read_import(
     parts: dict[str, CheckResult] = {}
     try:
         held, observed = right_values(it)
-        whole = add_harm(consumer.seen(held, observed, it.text), WRONG_DATA)
+        whole = add_harm(consumer.make_result(held, observed, it.text), WRONG_DATA)
     except NotApplicable as reason:
         whole = CheckResult(None, str(reason), "")
     for part, (_, _, judge) in PARTS.items():
@@ -223,7 +223,7 @@ def read_import(
         except NotApplicable:
             continue
         if verdict is not None:
-            result = consumer.seen(*verdict, it.text)
+            result = consumer.make_result(*verdict, it.text)
             parts[names[part]] = add_harm(result, WRONG_DATA) if part == "again" else result
     parts[names["deleted"]] = judge_deleter(it)
     return replace(whole, parts=parts)

@@ -40,7 +40,7 @@ def legacy_capsule_is_recognised(consumer: Consumer) -> CheckResult:
     found = import_recorded(consumer, Recorder(versioned=False))
     values = found.values
     given = "give(shape=(3,), versioned=False)"
-    result = consumer.seen(values == VALUES, f"values {values}", given)
+    result = consumer.make_result(values == VALUES, f"values {values}", given)
     return add_harm(result, WRONG_DATA)
 
 
@@ -63,9 +63,9 @@ class Forced(Given):
 def versioned_capsule_is_recognised(consumer: Consumer) -> CheckResult:
     found = consumer.take(Forced(FIELDS))
     if found.error is not None:
-        return consumer.seen(found.refused, f"{found}", PLAIN)
+        return consumer.make_result(found.refused, f"{found}", PLAIN)
     values = found.values
-    return add_harm(consumer.seen(values == VALUES, f"values {values}", PLAIN), WRONG_DATA)
+    return add_harm(consumer.make_result(values == VALUES, f"values {values}", PLAIN), WRONG_DATA)
 
 
 @check(
@@ -80,7 +80,9 @@ def first_call_passes_max_version(consumer: Consumer) -> CheckResult:
     if not recorder.requests:
         raise NotApplicable("it never called __dlpack__")
     version = recorder.requests[0].get("max_version")
-    return consumer.seen(judgements.asks_for_versioned(version), describe_calls(recorder), PLAIN)
+    return consumer.make_result(
+        judgements.asks_for_versioned(version), describe_calls(recorder), PLAIN
+    )
 
 
 OLD = {"old-stream": "stream", "old-max-version": "stream max_version"}
@@ -97,4 +99,4 @@ def old_producer_is_asked_again(consumer: Consumer, known: str) -> CheckResult:
     recorder = old(known)
     found = consumer.take(recorder)
     given = f"give(shape=(3,), knows={known!r})"
-    return consumer.seen(found.error is None, f"{found}; {describe_calls(recorder)}", given)
+    return consumer.make_result(found.error is None, f"{found}; {describe_calls(recorder)}", given)

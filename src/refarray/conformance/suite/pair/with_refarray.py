@@ -66,7 +66,7 @@ def pair_result(pair: Pair, held: bool, observed: str, text: str, back: bool = T
     "ones of {value} are ones of {value} in refarray",
 )
 def dtype_is_kept(pair: Pair, dtype: str) -> CheckResult:
-    text = pair.producer.typed(dtype)
+    text = pair.producer.express_ones(dtype)
     _, given = to_refarray(pair, text)
     values, name = read_by_refarray(given), str(given.array.dtype)
     held = values == [1, 1, 1] and name == dtype
@@ -83,7 +83,7 @@ def dtype_is_kept(pair: Pair, dtype: str) -> CheckResult:
 def round_trip(pair: Pair) -> CheckResult:
     text, _ = pair.consumer.own("transposed", "plain")
     array, given = to_refarray(pair, text)
-    before, after = pair.consumer.look(array), from_refarray(pair, given).held()
+    before, after = pair.consumer.look(array), from_refarray(pair, given).read_fields()
     first, second = (tuple(tuple(each[name] or ()) for name in FIELDS) for each in (before, after))
     return pair_result(pair, first == second, f"{first}, came back as {second}", text)
 

@@ -106,7 +106,7 @@ def keyword_combination(producer: Producer, keywords: tuple[Any, Any, Any]) -> C
     if export.error is not None and copy is not None:
         raise NotApplicable(f"PROD-11 and PROD-12 judge it: {export}")
     refused = version == (0, 0) and isinstance(export.error, BufferError)  # as VERS-07 allows
-    return producer.seen(export.held is not None or refused, export)
+    return producer.make_result(export.held is not None or refused, export)
 
 
 # --- on devices

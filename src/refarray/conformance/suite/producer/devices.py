@@ -52,7 +52,9 @@ def host_device_id(producer: Producer) -> CheckResult:
     kind, number = export["device"]
     if kind not in HOST_READABLE:
         raise NotApplicable(f"its arrays lie on device type {kind}")
-    return producer.seen(number == 0, export, f"device ({kind}, {number})", field="device_id")
+    return producer.make_result(
+        number == 0, export, f"device ({kind}, {number})", field="device_id"
+    )
 
 
 @check_cases(
@@ -67,7 +69,7 @@ def struct_has_announced_device(producer: Producer, kind: str) -> CheckResult:
     export = producer.export(text, array, **VERSIONED)
     announced = producer.device(array)
     observed = f"__dlpack_device__() {announced}, struct {tuple(export['device'])}"
-    return producer.seen(
+    return producer.make_result(
         announced == tuple(export["device"]), export, observed, field="device_type"
     )
 
@@ -96,7 +98,7 @@ def host_memory_is_not_gpu_memory(producer: Producer) -> CheckResult:
     export = export_kind(producer, "plain")
     kind = export["device"][0]
     held = kind not in GPU_MEMORY or not readable(export.address)
-    return producer.seen(held, export, f"device type {kind}", field="device_type")
+    return producer.make_result(held, export, f"device type {kind}", field="device_type")
 
 
 @check("DEV-09", "producer", "view", "a view is on its array's device")
@@ -120,7 +122,9 @@ def host_memory_of_second_device(producer: Producer, kind: str) -> CheckResult:
     device, number = export["device"]
     if device not in HOST_READABLE:
         raise NotApplicable(f"it lies on device type {device}")
-    return producer.seen(number == 0, export, f"device ({device}, {number})", field="device_id")
+    return producer.make_result(
+        number == 0, export, f"device ({device}, {number})", field="device_id"
+    )
 
 
 @check_cases(
@@ -135,7 +139,7 @@ def second_device_is_announced(producer: Producer, kind: str) -> CheckResult:
     export = producer.export(text, array, **VERSIONED)
     announced, found = producer.device(array), tuple(export["device"])
     observed = f"__dlpack_device__() {announced}, struct {found}"
-    return producer.seen(announced == found, export, observed, field="device_type")
+    return producer.make_result(announced == found, export, observed, field="device_type")
 
 
 # --- on devices
@@ -155,7 +159,7 @@ def struct_has_announced_memory_type(
     export = producer.export(text, array, **VERSIONED)
     announced = producer.device(array)
     observed = f"announced {announced}, the struct has {tuple(export['device'])}"
-    return producer.seen(
+    return producer.make_result(
         announced == tuple(export["device"]), export, observed, field="device_type"
     )
 

@@ -40,11 +40,11 @@ STANDARD = [name for name in TRIPLES if name not in EXTENSIONS]
 
 def code_and_bits(producer: Producer, dtype: tuple[str, int, int]) -> CheckResult:
     name, code, bits = dtype
-    export = producer.export(producer.typed(name), **VERSIONED)
+    export = producer.export(producer.express_ones(name), **VERSIONED)
     if export.error is not None:
         raise NotApplicable(f"{export.call} raised {export}")
     held = tuple(export["dtype"]) == (code, bits, 1)
-    return producer.seen(held, export, f"{tuple(export['dtype'])}", field="code")
+    return producer.make_result(held, export, f"{tuple(export['dtype'])}", field="code")
 
 
 for _dtype, (_id, _code, _bits) in TRIPLES.items():
@@ -63,16 +63,16 @@ for _dtype, (_id, _code, _bits) in TRIPLES.items():
     "{value}, a dtype of the array API, can be exported",
 )
 def standard_dtype(producer: Producer, dtype: str) -> CheckResult:
-    export = producer.export(producer.typed(dtype))
+    export = producer.export(producer.express_ones(dtype))
     if export.error is not None:  # a producer may refuse the legacy struct
-        export = producer.export(producer.typed(dtype), **VERSIONED)
-    return producer.seen(export.held is not None, export)
+        export = producer.export(producer.express_ones(dtype), **VERSIONED)
+    return producer.make_result(export.held is not None, export)
 
 
 @check("DTYPE-11", "producer", "swapped", "data in the other byte order is an exception")
 def swapped_byte_order(producer: Producer) -> CheckResult:
     export = producer.ask(producer.text("swapped"), **VERSIONED)
-    return producer.seen(export.error is not None, export)
+    return producer.make_result(export.error is not None, export)
 
 
 # --- elements of less than a byte
@@ -111,7 +111,7 @@ def bits_in_memory(producer: Producer, name: str, way: str, part: str) -> CheckR
     if export.error is not None:
         raise NotApplicable(f"{export.call} raised {export}")
     found = tuple(export["dtype"])
-    dtype = producer.seen(found == sub.dtype, export, f"{found}", field="bits")
+    dtype = producer.make_result(found == sub.dtype, export, f"{found}", field="bits")
     if found != sub.dtype or export["device"][0] not in HOST_READABLE:
         return CheckResult(None, f"dtype {found} cannot be read", "", parts={part: dtype})
     padded = export.versioned and bool(export.flags & SUBBYTE_PADDED)

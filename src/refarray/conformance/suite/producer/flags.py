@@ -13,7 +13,7 @@ from refarray.conformance.suite.on_devices import check_on_devices
 
 def flags_result(producer: Producer, held: bool, export: Export) -> CheckResult:
     """The result of a case that looks at the flags."""
-    return producer.seen(held, export, f"flags {export.flags}", field="flags")
+    return producer.make_result(held, export, f"flags {export.flags}", field="flags")
 
 
 @check_cases(
@@ -25,7 +25,7 @@ def flags_result(producer: Producer, held: bool, export: Export) -> CheckResult:
 def only_known_flags(producer: Producer, kind: str) -> CheckResult:
     export = export_kind(producer, kind)
     held = judgements.sets_only_known_flags(export.flags)
-    return producer.seen(held, export, f"flags {export.flags:#x}", field="flags")
+    return producer.make_result(held, export, f"flags {export.flags:#x}", field="flags")
 
 
 @check("FLAG-02", "producer", "readonly", "READ_ONLY is set on data that must not be written")
@@ -51,7 +51,7 @@ def read_only_is_clear(producer: Producer) -> CheckResult:
 )
 def read_only_is_refused_to_legacy_consumers(producer: Producer) -> CheckResult:
     export = producer.export(producer.text("readonly"))
-    return producer.seen(isinstance(export.error, BufferError), export)
+    return producer.make_result(isinstance(export.error, BufferError), export)
 
 
 @check_cases(
@@ -71,7 +71,7 @@ def copy_to_host_is_marked(fixture: DeviceFixture, producer: Producer) -> CheckR
     if export.error is not None:
         raise NotApplicable(f"it makes no copies for the host: {export}")
     held = judgements.marks_copy(export.flags)
-    return producer.seen(held, export, f"flags {export.flags:#x}", field="flags")
+    return producer.make_result(held, export, f"flags {export.flags:#x}", field="flags")
 
 
 @check_cases(
@@ -99,7 +99,7 @@ def copies_share_no_memory(producer: Producer) -> CheckResult:
     if first.error is not None or second.error is not None:
         raise NotApplicable(f"{first.call} raised {first}")
     observed = f"{first.address:#x} and {second.address:#x}"
-    return producer.seen(first.address != second.address, first, observed, beside=second)
+    return producer.make_result(first.address != second.address, first, observed, beside=second)
 
 
 @check(
@@ -123,8 +123,8 @@ def frozen_memory_is_read_only(producer: Producer, kind: str) -> CheckResult:
     array = producer.make(text)
     export, again = (producer.export(text, array, **VERSIONED) for _ in range(2))
     if export.error is not None:
-        return producer.seen(isinstance(export.error, BufferError), export)
+        return producer.make_result(isinstance(export.error, BufferError), export)
     if export.address != again.address:
         raise NotApplicable("its exports are copies: TENS-18 judges that")
     held = bool(export.flags & READ_ONLY)
-    return producer.seen(held, export, f"flags {export.flags}", field="flags")
+    return producer.make_result(held, export, f"flags {export.flags}", field="flags")

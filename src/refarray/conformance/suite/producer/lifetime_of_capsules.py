@@ -25,9 +25,9 @@ from refarray.conformance.suite.exports import (
 def capsule_name(producer: Producer, max_version: Any) -> CheckResult:
     export = producer.ask(producer.text(), max_version=max_version)
     if export.error is not None:
-        return producer.seen(isinstance(export.error, BufferError), export)
+        return producer.make_result(isinstance(export.error, BufferError), export)
     held = export.held is not None and (not export.versioned or export["version"][0] == 1)
-    return producer.seen(held, export)
+    return producer.make_result(held, export)
 
 
 @check(

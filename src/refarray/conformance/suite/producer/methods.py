@@ -48,7 +48,7 @@ def keyword_is_accepted(producer: Producer, name: str) -> CheckResult:
     export = producer.export(producer.text(), **{name: None})
     if isinstance(export.error, BufferError):  # it may refuse the legacy struct
         export = producer.export(producer.text(), **{**VERSIONED, name: None})
-    return producer.seen(export.held is not None, export)
+    return producer.make_result(export.held is not None, export)
 
 
 @check(
@@ -59,7 +59,7 @@ def keyword_is_accepted(producer: Producer, name: str) -> CheckResult:
 )
 def unknown_keyword(producer: Producer) -> CheckResult:
     export = producer.export(producer.text(), no_such_keyword=1)
-    return producer.seen(isinstance(export.error, TypeError), export)
+    return producer.make_result(isinstance(export.error, TypeError), export)
 
 
 FIELDS = ("name", "data", "device", "dtype", "shape", "strides", "byte_offset", "flags")
@@ -75,13 +75,13 @@ def explicit_defaults(producer: Producer) -> CheckResult:
         held = type(bare.error) is type(full.error) and bare.held is full.held
     else:
         held = all(bare[field] == full[field] for field in FIELDS)
-    return producer.seen(held, full, f"bare: {bare}; every default: {full}")
+    return producer.make_result(held, full, f"bare: {bare}; every default: {full}")
 
 
 @check("PROD-04", "producer", "unexportable", "data that DLPack cannot represent is a BufferError")
 def unexportable_data(producer: Producer) -> CheckResult:
     export = producer.ask(producer.text("unexportable"), **VERSIONED)
-    return producer.seen(isinstance(export.error, BufferError), export)
+    return producer.make_result(isinstance(export.error, BufferError), export)
 
 
 @check(
@@ -98,7 +98,7 @@ def copy_without_memory(producer: Producer) -> CheckResult:
         raise NotApplicable("no way to make an array of that size is known")
     export = producer.export(huge, copy=True, **VERSIONED)
     held = export.error is not None and not isinstance(export.error, SystemError)
-    return producer.seen(held, export)
+    return producer.make_result(held, export)
 
 
 @check(
@@ -114,7 +114,7 @@ def export_does_not_change_the_array(producer: Producer) -> CheckResult:
     first, second = (
         tuple(each[field] for field in ("shape", "strides", "dtype", "device")) for each in exports
     )
-    return producer.seen(first == second, exports[0], f"{first}, then {second}")
+    return producer.make_result(first == second, exports[0], f"{first}, then {second}")
 
 
 @check("PROD-18", "producer", "subclass", "an instance of a subclass exports as its base does")
@@ -133,7 +133,7 @@ def subclass_is_exported(producer: Producer) -> CheckResult:
             raise NotApplicable("no way to make an instance of a subclass is known")
     expression = f"{text}.{make}(type('Sub', (type({text}),), {{}}))"
     export = producer.export(expression, made, **VERSIONED)
-    return producer.seen(export.held is not None, export)
+    return producer.make_result(export.held is not None, export)
 
 
 @check_cases(
@@ -146,7 +146,7 @@ def class_of_refusal(producer: Producer, kind: str) -> CheckResult:
     export = export_state(producer, kind)
     if export.error is None and kind in WITHOUT_MEMORY:
         raise NotApplicable("it is exported: TENS-17 judges that")
-    return producer.seen(isinstance(export.error, BufferError), export)
+    return producer.make_result(isinstance(export.error, BufferError), export)
 
 
 @check_cases(
@@ -158,4 +158,4 @@ def class_of_refusal(producer: Producer, kind: str) -> CheckResult:
 )
 def mask_is_not_dropped(producer: Producer, kind: str) -> CheckResult:
     export = export_state(producer, kind)
-    return producer.seen(export.error is not None, export)
+    return producer.make_result(export.error is not None, export)

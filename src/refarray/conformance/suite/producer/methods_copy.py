@@ -30,10 +30,10 @@ def copy_is_new_memory(
     copy = producer.export(text, array, copy=True, **keywords)
     if copy.error is not None:
         refused = isinstance(copy.error, BufferError)
-        return replace(producer.seen(False, copy), level=refusal if refused else None)
+        return replace(producer.make_result(False, copy), level=refusal if refused else None)
     held = plain.address != copy.address
     observed = "its own memory" if held else "the array's own memory"
-    return producer.seen(held, copy, observed, beside=plain)
+    return producer.make_result(held, copy, observed, beside=plain)
 
 
 @check("PROD-11", "producer", "versioned", "copy=True gives memory of its own")
@@ -65,10 +65,12 @@ def copy_false(producer: Producer, kind: str) -> CheckResult:
     export_kind(producer, kind)  # NotApplicable if this kind cannot be exported at all
     export, again = (producer.export(text, array, copy=False, **VERSIONED) for _ in range(2))
     if export.error is not None:
-        return producer.seen(isinstance(export.error, BufferError), export)
+        return producer.make_result(isinstance(export.error, BufferError), export)
     plain = producer.export(text, array, **VERSIONED)
     held = export.address in {plain.address, again.address}
-    return producer.seen(held, export, "the same memory" if held else "other memory", beside=plain)
+    return producer.make_result(
+        held, export, "the same memory" if held else "other memory", beside=plain
+    )
 
 
 @check("PROD-13", "producer", "none", "copy=None shares memory that can be shared")
@@ -77,10 +79,10 @@ def copy_none(producer: Producer) -> CheckResult:
     array = producer.make(text)
     first = producer.export(text, array, copy=None, **VERSIONED)
     if first.error is not None:
-        return producer.seen(False, first)
+        return producer.make_result(False, first)
     second = producer.export(text, array, copy=None, **VERSIONED)
     observed = f"{first.address:#x} and {second.address:#x}"
-    return producer.seen(first.address == second.address, first, observed, beside=second)
+    return producer.make_result(first.address == second.address, first, observed, beside=second)
 
 
 @check_on_devices("PROD-14", "producer", "copy", "copy=True copies in the stream that is passed")
@@ -104,4 +106,4 @@ MALFORMED: dict[str, Any] = {"one": 1, "text": "no", "list": []}
 @check_cases("PROD-15", "producer", MALFORMED, "copy={value!r} is a TypeError or a ValueError")
 def malformed_copy(producer: Producer, copy: Any) -> CheckResult:
     export = producer.export(producer.text(), copy=copy, **VERSIONED)
-    return producer.seen(isinstance(export.error, TypeError | ValueError), export)
+    return producer.make_result(isinstance(export.error, TypeError | ValueError), export)

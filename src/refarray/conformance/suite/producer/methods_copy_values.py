@@ -72,9 +72,9 @@ class Copied:
         held, observed = self.read.judge_values()
         if not held:
             return False, observed
-        return self.written_to_copy() or self.written_to_array() or (True, "a copy of its own")
+        return self.try_write_to_copy() or self.try_write_to_array() or (True, "a copy of its own")
 
-    def written_to_copy(self) -> Verdict | None:
+    def try_write_to_copy(self) -> Verdict | None:
         """A finding if the array sees a write to the copy."""
         if self.copy.versioned and self.copy.flags & READ_ONLY:
             return None
@@ -87,7 +87,7 @@ class Copied:
             return False, f"the copy cannot be written: {error}"
         return (False, "the array sees what was written to the copy") if seen else None
 
-    def written_to_array(self) -> Verdict | None:
+    def try_write_to_array(self) -> Verdict | None:
         """A finding if the copy sees a write to the array."""
         right = self.shared.judge_values()[0]
         if not self.source.writable(self.producer) or not right:
@@ -145,19 +145,19 @@ def copy_true(way: str, source: Source, flag: str, producer: Producer) -> CheckR
     if copy.error is not None:
         if isinstance(copy.error, BufferError):
             raise NotApplicable(f"{copy.call} raised {copy}: the case of a plain array judges it")
-        return producer.seen(False, copy)
+        return producer.make_result(False, copy)
     said = statement(producer.subject, producer.namespace, array, source.dtype)
     copied = Copied(producer, source, array, said, plain, copy)
     held, observed = copied.judge()
     # The repro compares addresses, which tells nothing of wrong values.
     beside = plain if held or copy.address == plain.address else None
-    whole = producer.seen(held, copy, observed, field="data", beside=beside)
+    whole = producer.make_result(held, copy, observed, field="data", beside=beside)
     if beside is None and memory.elements(said.shape) and not copied.read.judge_values()[0]:
         whole = add_harm(whole, WRONG_DATA)
     if not copy.versioned or not flag or not plain_is_flagged(producer):
         return whole
     marked = bool(copy.flags & IS_COPIED)
-    part = producer.seen(marked, copy, f"flags {copy.flags}", field="flags")
+    part = producer.make_result(marked, copy, f"flags {copy.flags}", field="flags")
     return replace(whole, parts={flag: part})
 
 
@@ -166,16 +166,16 @@ def copy_false(way: str, source: Source, producer: Producer) -> CheckResult:
     text, array, plain = plain_export(producer, source, way)
     first, second = (producer.export(text, array, copy=False, **WAYS[way]) for _ in range(2))
     if first.error is not None:
-        return producer.seen(isinstance(first.error, BufferError), first)
+        return producer.make_result(isinstance(first.error, BufferError), first)
     said = statement(producer.subject, producer.namespace, array, source.dtype)
     same = first.address in {plain.address, second.address}
     if not same:
-        return producer.seen(False, first, "other memory in each export", beside=plain)
+        return producer.make_result(False, first, "other memory in each export", beside=plain)
     assert first.held is not None
     reading = Reading(first.held, said, source.triple)
     wrote = Read(producer, source, text, array, first, second, reading).wrote()
     observed = "the array does not see what was written" if wrote is False else "the same memory"
-    return producer.seen(wrote is not False, first, observed, field="data")
+    return producer.make_result(wrote is not False, first, observed, field="data")
 
 
 def register(way: str, source: Source) -> None:

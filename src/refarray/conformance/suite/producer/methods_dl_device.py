@@ -38,7 +38,7 @@ def own_device(producer: Producer) -> CheckResult:
     array = producer.make(text)
     own = producer.device(array)
     export = if_known(producer, producer.export(text, array, dl_device=own, **VERSIONED))
-    return producer.seen(export.held is not None and tuple(export["device"]) == own, export)
+    return producer.make_result(export.held is not None and tuple(export["device"]) == own, export)
 
 
 UNSERVED = {"vpi": (9, 0), "no-such-gpu": (2, 2**30), "second-cpu": (1, 1), "unknown-type": (99, 0)}
@@ -49,7 +49,7 @@ def judge_unserved_device(
 ) -> CheckResult:
     export = producer.export(producer.text(), dl_device=device, **keywords)
     export = if_known(producer, export)
-    return producer.seen(isinstance(export.error, BufferError), export)
+    return producer.make_result(isinstance(export.error, BufferError), export)
 
 
 UNSERVED_DEVICE = "dl_device={value}, which it cannot serve, is a BufferError"
@@ -84,7 +84,7 @@ MALFORMED: dict[str, Any] = {
 @check_cases("PROD-07", "producer", MALFORMED, "dl_device={value!r} is a TypeError or a ValueError")
 def malformed_device(producer: Producer, device: Any) -> CheckResult:
     export = producer.export(producer.text(), dl_device=device, **VERSIONED)
-    return producer.seen(isinstance(export.error, TypeError | ValueError), export)
+    return producer.make_result(isinstance(export.error, TypeError | ValueError), export)
 
 
 @check(
@@ -96,7 +96,9 @@ def malformed_device(producer: Producer, device: Any) -> CheckResult:
 def cpu_device(producer: Producer) -> CheckResult:
     export = producer.export(producer.text(), dl_device=(1, 0), **VERSIONED)
     export = if_known(producer, export)
-    return producer.seen(export.held is not None and tuple(export["device"]) == (1, 0), export)
+    return producer.make_result(
+        export.held is not None and tuple(export["device"]) == (1, 0), export
+    )
 
 
 @check_on_devices("PROD-09", "producer", "copy-False", "to the host with copy=False: BufferError")
@@ -118,4 +120,4 @@ def require_no_stream(producer: Producer, stream: int) -> None:
 def cpu_device_with_stream(producer: Producer) -> CheckResult:
     require_no_stream(producer, 1)
     export = producer.export(producer.text(), dl_device=(1, 0), stream=1, **VERSIONED)
-    return producer.seen(export.error is not None, export)
+    return producer.make_result(export.error is not None, export)

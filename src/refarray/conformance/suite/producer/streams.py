@@ -39,17 +39,17 @@ def cpu_text(producer: Producer) -> str:
 )
 def stream_is_refused(producer: Producer, stream: Any) -> CheckResult:
     export = producer.export(cpu_text(producer), stream=stream, **VERSIONED)
-    return producer.seen(export.error is not None, export)
+    return producer.make_result(export.error is not None, export)
 
 
 @check("STRM-14", "producer", "cpu-none", "stream=None is accepted on the CPU")
 def none_is_accepted(producer: Producer) -> CheckResult:
     export = producer.export(cpu_text(producer), stream=None, **VERSIONED)
-    return producer.seen(export.held is not None, export)
+    return producer.make_result(export.held is not None, export)
 
 
 @check("STRM-17", "producer", "cpu", "a stream that does not fit dl_device is an exception")
 def stream_does_not_fit_device(producer: Producer) -> CheckResult:
     require_no_stream(producer, 2)
     export = producer.export(producer.text(), dl_device=(1, 0), stream=2, **VERSIONED)
-    return producer.seen(export.error is not None, export)
+    return producer.make_result(export.error is not None, export)

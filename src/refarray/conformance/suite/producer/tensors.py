@@ -28,7 +28,7 @@ def data_and_byte_offset(producer: Producer) -> CheckResult:
         raise NotApplicable("its data cannot be read from the host")
     value = ctypes.c_float.from_address(export.address + 4).value
     observed = f"the second element reads {value}"
-    return producer.seen(value == 1.0, export, observed, field="byte_offset")
+    return producer.make_result(value == 1.0, export, observed, field="byte_offset")
 
 
 @check(
@@ -41,7 +41,7 @@ def data_is_aligned(producer: Producer) -> CheckResult:
     export = export_kind(producer, "plain")
     rest = int(export["data"] or 0) % 256
     observed = f"data {export['data']:#x}, {rest} beyond"
-    return producer.seen(rest == 0, export, observed, field="data")
+    return producer.make_result(rest == 0, export, observed, field="data")
 
 
 @check_cases(
@@ -49,7 +49,9 @@ def data_is_aligned(producer: Producer) -> CheckResult:
 )
 def empty_data_is_null(producer: Producer, kind: str) -> CheckResult:
     export = export_kind(producer, kind)
-    return producer.seen(not export["data"], export, f"data {export['data']:#x}", field="data")
+    return producer.make_result(
+        not export["data"], export, f"data {export['data']:#x}", field="data"
+    )
 
 
 @check_cases("TENS-06", "producer", kinds(*LAYOUTS), "strides are not NULL where ndim is not 0")
@@ -58,14 +60,14 @@ def strides_are_given(producer: Producer, kind: str) -> CheckResult:
     held = export["ndim"] == 0 or export["strides"] is not None
     if not held and (export["version"] or (0, 0)) < (1, 2):
         raise NotApplicable(f"{export}: before 1.2 NULL strides mean row-major order")
-    return producer.seen(held, export, f"strides {export['strides']}", field="strides")
+    return producer.make_result(held, export, f"strides {export['strides']}", field="strides")
 
 
 @check_cases("TENS-08", "producer", kinds(*LAYOUTS), "shape is not NULL where ndim is not 0")
 def shape_is_given(producer: Producer, kind: str) -> CheckResult:
     export = export_kind(producer, kind)
     held = export["ndim"] == 0 or export["shape"] is not None
-    return producer.seen(held, export, f"shape {export['shape']}", field="shape")
+    return producer.make_result(held, export, f"shape {export['shape']}", field="shape")
 
 
 @check(
@@ -73,7 +75,7 @@ def shape_is_given(producer: Producer, kind: str) -> CheckResult:
 )
 def odd_byte_strides(producer: Producer) -> CheckResult:
     export = producer.export(producer.text("unaligned-strides"), **VERSIONED)
-    return producer.seen(isinstance(export.error, BufferError), export)
+    return producer.make_result(isinstance(export.error, BufferError), export)
 
 
 @check(
@@ -86,13 +88,13 @@ def shape_outlives_array(producer: Producer) -> CheckResult:
     again = producer.read(export.capsule) or {}
     after = (again.get("shape"), again.get("strides"))
     del churn
-    return producer.seen(before == after, export, f"{before}, later {after}")
+    return producer.make_result(before == after, export, f"{before}, later {after}")
 
 
 @check("TENS-17", "producer", "sparse", "sparse data is a BufferError")
 def sparse_data(producer: Producer) -> CheckResult:
     export = producer.ask(producer.text("sparse"), **VERSIONED)
-    return producer.seen(isinstance(export.error, BufferError), export)
+    return producer.make_result(isinstance(export.error, BufferError), export)
 
 
 @check_cases(
@@ -109,4 +111,4 @@ def export_shares_memory(producer: Producer, kind: str) -> CheckResult:
         if isinstance(export.error, BufferError):
             raise NotApplicable(f"{export.call} raised {export}")
     observed = f"{first.address:#x} and {second.address:#x}"
-    return producer.seen(first.address == second.address, first, observed, beside=second)
+    return producer.make_result(first.address == second.address, first, observed, beside=second)

@@ -236,7 +236,7 @@ def read_export(way: str, source: Source, names: dict[str, str], producer: Produ
     if trial.on_host:
         held, observed = trial.reading.judge_values()
         whole = add_harm(
-            producer.seen(held, trial.export, observed, field="byte_offset"), WRONG_DATA
+            producer.make_result(held, trial.export, observed, field="byte_offset"), WRONG_DATA
         )
     else:
         whole = CheckResult(None, "its data cannot be read from the host", "")
@@ -247,7 +247,7 @@ def read_export(way: str, source: Source, names: dict[str, str], producer: Produ
             continue
         verdict = judge(trial)
         if verdict is not None:
-            parts[name] = producer.seen(verdict[0], trial.export, verdict[1], field=field)
+            parts[name] = producer.make_result(verdict[0], trial.export, verdict[1], field=field)
     return replace(whole, parts=parts)
 
 

@@ -45,7 +45,7 @@ def pending_values(producer: Producer, row: tuple[str, str]) -> CheckResult:
     array = producer.make(text)
     export = producer.export(text, array, **(VERSIONED if way == "versioned" else {}))
     if export.error is not None:
-        return producer.seen(True, export)
+        return producer.make_result(True, export)
     if export["device"][0] not in HOST_READABLE:
         raise NotApplicable("its data cannot be read from the host")
     assert export.held is not None
@@ -64,7 +64,7 @@ def pending_values(producer: Producer, row: tuple[str, str]) -> CheckResult:
 def no_memory(producer: Producer, kind: str) -> CheckResult:
     export = export_state(producer, kind)
     if export.held is None:
-        return producer.seen(export.error is not None, export)
+        return producer.make_result(export.error is not None, export)
     if memory.elements(tuple(export["shape"] or ())) == 0:
         raise NotApplicable("it exports no elements")
     try:
@@ -74,6 +74,6 @@ def no_memory(producer: Producer, kind: str) -> CheckResult:
         what = f"{error}"
     observed = f"exported with shape {tuple(export['shape'] or ())} at {export.address:#x}: {what}"
     if export.address:
-        return add_harm(producer.seen(False, export, observed, field="data"), WRONG_DATA)
+        return add_harm(producer.make_result(False, export, observed, field="data"), WRONG_DATA)
     result = producer.read_bytes(export, False, observed, b"")
     return add_harm(replace(result, wrong="saw == 'NULL'"), WRONG_DATA)

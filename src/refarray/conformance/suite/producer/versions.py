@@ -27,7 +27,7 @@ VERSIONED_STRUCT = "max_version={value} gives a DLManagedTensorVersioned of majo
 def versioned_struct(producer: Producer, max_version: tuple[int, int]) -> CheckResult:
     export = producer.export(producer.text(), max_version=max_version)
     held = export.versioned and export["version"][0] == 1
-    return producer.seen(held, export)
+    return producer.make_result(held, export)
 
 
 @check(
@@ -41,7 +41,9 @@ def struct_has_own_version(producer: Producer) -> CheckResult:
     high = producer.export(producer.text(), max_version=(1, 99))
     held = low["version"] == high["version"] and high["version"] != (1, 99)
     observed = f"asked for (1, 0): {low}; asked for (1, 99): {high}"
-    return producer.seen(held, high, observed, field="version.minor" if high.versioned else "")
+    return producer.make_result(
+        held, high, observed, field="version.minor" if high.versioned else ""
+    )
 
 
 @check_cases(
@@ -66,7 +68,7 @@ def legacy_struct(producer: Producer, max_version: Any) -> CheckResult:
     export = producer.export(producer.text(), max_version=max_version)
     refused = isinstance(export.error, BufferError)
     held = refused or (export.held is not None and not export.versioned)
-    return producer.seen(held, export)
+    return producer.make_result(held, export)
 
 
 MALFORMED: dict[str, Any] = {
@@ -84,7 +86,7 @@ MALFORMED: dict[str, Any] = {
 )
 def malformed_max_version(producer: Producer, max_version: Any) -> CheckResult:
     export = producer.export(producer.text(), max_version=max_version)
-    return producer.seen(isinstance(export.error, TypeError | ValueError), export)
+    return producer.make_result(isinstance(export.error, TypeError | ValueError), export)
 
 
 @check(
@@ -97,4 +99,4 @@ def malformed_max_version(producer: Producer, max_version: Any) -> CheckResult:
 def huge_max_version(producer: Producer) -> CheckResult:
     export = producer.export(producer.text(), max_version=(2**70, 0))
     held = export.held is not None or not isinstance(export.error, SystemError)
-    return producer.seen(held, export)
+    return producer.make_result(held, export)
