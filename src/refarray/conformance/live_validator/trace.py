@@ -67,7 +67,8 @@ class Trace:
         names = {"producer": self.producer, "consumer": self.consumer}
         out += timeline_lines(self.steps, self.began, names)
         if self.route:
-            out.append(f"without the spy, {self.consumer} reports its route: {self.route}")
+            route = f"without the spy, {self.consumer} reports its route: {self.route}"
+            out += wrap_hanging("", route, 4, width())
         if self.died:
             out.append(f"then the process died: {self.died}")
         return "\n".join([*out, "", *(lines(self.findings) if self.findings else [])]).rstrip()
