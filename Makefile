@@ -156,7 +156,7 @@ gate-test-long: $(VENV)/package $(VENV)/test ## a million races on each kind of 
 	echo "== every simulated driver, and every driver call that can fail"
 	$(BIN)/python -m pytest -q --long=2 --durations=3 -m long tests/devices/test_gpu.py tests/devices/test_gpu_faults.py
 	echo "== functions of every 16-bit floating-point number"
-	$(BIN)/python -m pytest -q --long=2 --durations=3 -m long tests/array_api
+	$(BIN)/python -m pytest -q --long=2 --durations=3 -m long tests/compute
 
 # Each target from a checkout and an environment of its own: what it needs must be in its groups.
 gate-fresh: ## demo, docs and check in a clean checkout, each in an environment of its own
@@ -241,7 +241,7 @@ gate-gpu-kernels: ## compile the device kernels with clang 19 into src/runtime/k
 
 # The official suite of the array API standard is no package: its folder must be given.
 .PHONY: array-api-tests
-array-api-tests: $(VENV)/build # the official suite: SUITE=folder; VERSION=2024.12: of an earlier version; STRICT=1: on the strict namespace; UPDATE=1 rewrites tests/array_api/official_suite.toml
+array-api-tests: $(VENV)/build # the official suite: SUITE=folder; VERSION=2024.12: of an earlier version; STRICT=1: on the strict namespace; UPDATE=1 rewrites tests/compute/official_suite.toml
 	$(BIN)/python tools/gates/array_api_tests.py $(if $(UPDATE),--write) $(if $(VERSION),--version $(VERSION)) $(if $(STRICT),--strict) $(if $(PACKAGE),--package $(PACKAGE)) "$(SUITE)"
 
 .PHONY: test-consumers

@@ -21,7 +21,7 @@ import pytest
 HERE = Path(__file__).resolve().parent
 for folder in (
     str(HERE.parent / "fakegpu"),
-    str(HERE / "array_api"),
+    str(HERE / "compute"),
     str(HERE),
 ):  # for `fakegpu`, `oracles`, `native` and `helpers`, in every import mode
     if folder not in sys.path:

@@ -1,6 +1,6 @@
 """Operators with operands that are neither arrays nor Python numbers, and those that do not exist.
 
-The values of the others are tested in tests/array_api.
+The values of the others are tested in tests/compute.
 """
 
 from __future__ import annotations

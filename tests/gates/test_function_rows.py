@@ -104,8 +104,8 @@ def test_a_row_without_a_model_is_an_error(tool: dict[str, ModuleType]) -> None:
     models = {"sort": None}
     wrong = list(tool["untested"].untested([row], models))
     assert wrong == [
-        "invent() has a row, but no model in tests/array_api/properties/models",
-        "sort() has a model in tests/array_api/properties/models, but no row",
+        "invent() has a row, but no model in tests/compute/properties/models",
+        "sort() has a model in tests/compute/properties/models, but no row",
     ]
     assert not list(tool["untested"].untested([row], {"invent": None}))
 

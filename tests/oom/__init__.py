@@ -4,4 +4,4 @@ import sys
 from pathlib import Path
 
 # For `oracles`, in the new processes that import this.
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "array_api"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "compute"))

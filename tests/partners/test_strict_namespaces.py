@@ -25,7 +25,7 @@ from modes import expressions
 import refarray
 
 pytestmark = pytest.mark.array_api_strict
-MODES = Path(__file__).parents[1] / "array_api" / "modes"
+MODES = Path(__file__).parents[1] / "compute" / "modes"
 SCIPY_CALLS = MODES / "scipy_calls.py"
 LISTED = tomllib.loads((MODES / "differences.toml").read_text(encoding="utf-8"))["difference"]
 OUR_NAMES = expressions.variables(refarray.namespace(strict=True))

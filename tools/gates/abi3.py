@@ -29,7 +29,7 @@ OWN = "" if sysconfig.get_config_var("Py_GIL_DISABLED") else f"3.{sys.version_in
 # Folders of whose tests only those marked `every_python` run here. The others run once, with the
 # interpreter of the environment: tests of the repository, of drivers, browsers and processes, of
 # the kit itself, and of values, which layers compute that know no Python.
-ONCE = ("array_api", "devices", "fakegpu", "gates", "hard_inputs", "kit", "package")
+ONCE = ("compute", "devices", "fakegpu", "gates", "hard_inputs", "kit", "package")
 PERCENT = re.compile(r"\[ *(\d+%)\]")
 MOST_PROCESSES = 4  # for each interpreter
 HEAVY = ("torch", "jax", "pyarrow", "mpi4py", "array_api_strict", "nanobind")

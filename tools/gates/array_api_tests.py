@@ -3,7 +3,7 @@
 
 FOLDER is a checkout of array-api-tests outside this repository; its folder array-api holds a
 checkout of the standard. The suite runs in an environment of its own without NumPy. Every id must
-pass but those in tests/array_api/official_suite.toml, and as many as it says; --write renews it.
+pass but those in tests/compute/official_suite.toml, and as many as it says; --write renews it.
 --version takes another version of the standard, of which no id may fail; the suite then runs on
 that namespace. --strict takes the strict namespace of the version. --package FOLDER takes a
 package that is already built; arguments after -- go to pytest, which then runs only what they name.
@@ -34,7 +34,7 @@ ASK_FOR_LATER = (
     "array_api_tests/test_fft.py::test_fftfreq",
     "array_api_tests/test_fft.py::test_rfftfreq",
 )
-RATCHET = ROOT / "tests" / "array_api" / "official_suite.toml"
+RATCHET = ROOT / "tests" / "compute" / "official_suite.toml"
 WORK = ROOT / "build" / "array-api-tests"
 PYTHON = WORK / "env" / "bin" / "python"
 REQUIRES = ("pytest>=8", "hypothesis>=6.151", "ndindex>=1.8", "pytest-json-report")

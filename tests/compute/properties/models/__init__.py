@@ -1,6 +1,6 @@
 """Models: for each function of the standard, random arguments and the result in plain Python.
 
-tests/array_api/properties/test_models.py runs them all, and `make check` fails for a function that
+tests/compute/properties/test_models.py runs them all, and `make check` fails for a function that
 has none. A model draws the arguments of one call and returns them with what the call must return.
 """
 
