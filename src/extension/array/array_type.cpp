@@ -47,7 +47,9 @@ Ref format_with(const char* module, const char* function, PyObject* self) {
 }
 Ref array_repr(PyObject* self) { return format_with("refarray._display.text", "array_repr", self); }
 Ref array_str(PyObject* self) { return format_with("refarray._display.text", "array_str", self); }
-Ref array_html(PyObject* self, PyObject*) { return format_with("refarray._display.html", "array_html", self); }
+Ref array_html(PyObject* self, PyObject*) {
+  return format_with("refarray._display.html", "array_html", self);
+}
 
 PyMethodDef kOwnMethods[] = {
     {"as_readonly", method<&as_readonly>(), METH_NOARGS, kArrayAsReadonlyDoc},
