@@ -117,7 +117,7 @@ def test_operators_with_python_scalars(name: str, kind: type) -> None:
         result = scalar_result(dtype, kind)
         if result is None or not takes(function, dtype) or not takes(function, result):
             if name in ("eq", "ne"):
-                continue  # may also compare unequal: see test_operators_more.py
+                continue  # may also compare unequal: see test_operators_in_place.py
             for given in ((x, scalar), (scalar, x)):
                 with pytest.raises(TypeError):
                     work(*given)
