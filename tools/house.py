@@ -198,7 +198,7 @@ def unique_names(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
                 yield source, 1, f"{name} is the name of {seen[name]} too"
 
 
-IMPORT = re.compile(r"^\s*from (refarray[\w.]*) import ([\w, ]+)", re.MULTILINE)
+IMPORT = re.compile(r"^\s*from (refarray[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
 FOR_TYPES = re.compile(r"^if TYPE_CHECKING:\n(?:    .*\n|\n)+", re.MULTILINE)
 
 
@@ -216,17 +216,17 @@ def import_circles(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
         for source in tree
         if source.path.startswith("src/refarray/") and source.suffix == ".py"
     }
-    for name in (str, package):  # of modules, and of folders
+    for node in (str, package):  # of modules, and of folders
         graph: dict[str, set[str]] = {}
         for module, source in modules.items():
             for base, names in IMPORT.findall(FOR_TYPES.sub("", source.text)):
-                found = {f"{base}.{each.strip()}" for each in names.split(",")} & {*modules}
-                targets = {name(each) for each in found or {base}} - {name(module), "refarray"}
-                graph.setdefault(name(module), set()).update(targets)
+                found = {f"{base}.{each}" for each in re.findall(r"\w+", names)} & {*modules}
+                targets = {node(each) for each in found or {base}} - {node(module), "refarray"}
+                graph.setdefault(node(module), set()).update(targets)
         try:
             graphlib.TopologicalSorter(graph).prepare()
         except graphlib.CycleError as error:
-            source = next(modules[each] for each in modules if name(each) == error.args[1][0])
+            source = next(modules[each] for each in modules if node(each) == error.args[1][0])
             yield source, 1, f"a circle of imports: {' < '.join(error.args[1])}"
 
 

@@ -205,6 +205,8 @@ def test_the_abi3_run_leaves_out_values_and_no_folder_of_the_extension() -> None
     left = {path.relative_to(tests).as_posix() for path in gate.run_once()}
     assert {"compute/test_reductions.py", "fakegpu/test_rules.py"} <= left
     assert not {"compute/modes/test_strict.py", "gates/test_oom.py"} & left
+    assert {path.partition("/")[0] for path in left} == set(gate.ONCE)
+    assert not {"array", "dlpack", "interop", "ledger", "partners"} & set(gate.ONCE)
 
 
 def test_the_abi3_run_takes_the_oldest_and_the_newest_interpreter(

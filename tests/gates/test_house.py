@@ -69,6 +69,15 @@ VIOLATIONS: list[tuple[str, dict[str, str]]] = [
             "src/refarray/c.py": '"""C."""\n\n\ndef f():\n    from refarray.b import g\n',
         },
     ),
+    (
+        "import-circles",  # of folders
+        {
+            "src/refarray/d/a.py": '"""A."""\nfrom refarray.e import (\n    a,\n)\n',
+            "src/refarray/d/b.py": '"""B."""\n',
+            "src/refarray/e/a.py": '"""A."""\n',
+            "src/refarray/e/b.py": '"""B."""\nfrom refarray.d import b\n',
+        },
+    ),
     ("unique-names", {"src/core/b.hpp": cpp(""), "src/runtime/b.hpp": cpp("")}),
     ("kit-without-the-array", {f"{house.KIT}b.py": '"""B."""\nfrom refarray import _native\n'}),
     ("kit-without-the-array", {f"{house.KIT}b.py": '"""B."""\nimport refarray\n'}),

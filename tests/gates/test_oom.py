@@ -17,9 +17,9 @@ import refarray
 
 pytestmark = [
     pytest.mark.every_python,
-    pytest.mark.not_sanitized,
+    pytest.mark.not_sanitized,  # the test replaces malloc
     pytest.mark.not_repeated,
-]  # the test replaces malloc
+]
 SLOTS = {"Array.__buffer__", "Array.__release_buffer__"}  # have these names from Python 3.12 on
 SCRIPT = Path(__file__).resolve().parents[1] / "isolated" / "out_of_memory.py"
 

@@ -19,7 +19,7 @@ extern PyMethodDef kInterfaceFunctions[];     // interop/array_interface_import.
 extern PyMethodDef kImportFunctions[];        // dlpack/dlpack_import.cpp: from_dlpack, from_capsule
 extern PyMethodDef kExportFunctions[];        // dlpack/dlpack_export.cpp: to_capsule
 extern PyMethodDef kStreamFunctions[];        // devices/stream_type.cpp: private
-extern PyMethodDef kDeviceFunctions[];        // devices/driver_calls.cpp: private
+extern PyMethodDef kDeviceFunctions[];        // capi/driver_calls.cpp: private
 extern PyMethodDef kInspectFunctions[];       // module/inspect.cpp: private
 extern PyMethodDef kPickleFunctions[];        // array/pickle.cpp: private
 extern PyMethodDef kMatrixFunctions[];        // creation/matrix_creation.cpp: eye, tril, triu

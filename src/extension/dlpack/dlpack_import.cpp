@@ -91,7 +91,7 @@ Ref import_own(const State& state, PyObject* x, dlpack::Copy copy) {
 /// Constant after read_audit_setting().
 bool audits_imports = false;
 
-/// An event on each import would cost a sixth of it.
+/// Not on each import: an event is a call into Python.
 [[gnu::cold, gnu::noinline]] void audit_import(PyObject* x, const ProducerInfo& producer) {
   const char* const route = producer.is_ndarray      ? "numpy.ndarray, not asked for its device"
                             : producer.has_methods() ? "methods"

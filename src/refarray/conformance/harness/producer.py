@@ -159,7 +159,7 @@ class Producer:
             self.prepared.add(kind)
         return found
 
-    def prepare(self, *lines: str) -> list[str]:
+    def list_statements(self, *lines: str) -> list[str]:
         """The statements that the array expressions in these lines need besides the imports."""
         kinds = self.subject.states.items()
         return [code for kind, code in kinds if self.subject.arrays[kind] in "\n".join(lines)]
@@ -248,7 +248,7 @@ class Producer:
 
     def repro(self, *lines: str) -> str:
         """Lines of Python after the subject's imports."""
-        return "\n".join([self.subject.imports, *self.prepare(*lines), *lines])
+        return "\n".join([self.subject.imports, *self.list_statements(*lines), *lines])
 
     def make_result(
         self,
@@ -275,7 +275,7 @@ class Producer:
             "\n".join(
                 [
                     f"import ctypes; {self.subject.imports}",
-                    *self.prepare(export.call),
+                    *self.list_statements(export.call),
                     f"c = {export.call}",
                     POINTER.format(name=str(export["name"]).encode()),
                     f"print(ctypes.{kind}.from_address(p + {offset}).value)  # {field}",
@@ -290,7 +290,7 @@ class Producer:
         values = (self.subject.values or "{}.tolist()").format("x")
         lines = [
             f"import numpy; {self.subject.imports}",
-            *self.prepare(array),
+            *self.list_statements(array),
             f"x = {array}",
             f"print((numpy.from_dlpack(x).tolist(), {values}))",
         ]
@@ -305,7 +305,7 @@ class Producer:
         )
         lines = [
             f"import ctypes; {self.subject.imports}",
-            *self.prepare(export.call),
+            *self.list_statements(export.call),
             f"c = {export.call}",
             POINTER.format(name=str(export["name"]).encode()),
             f"start = {start}",
@@ -319,7 +319,7 @@ class Producer:
         other = beside.call.rpartition(".__dlpack__(")[2]
         lines = [
             f"import ctypes; {self.subject.imports}",
-            *self.prepare(export.call),
+            *self.list_statements(export.call),
             POINTER.replace("p = ", "pointer = ").partition("(c, ")[0],
             "def start(c):",
             "    name = b'dltensor_versioned' if 'versioned' in repr(c) else b'dltensor'",
