@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -232,3 +233,32 @@ def test_views_keep_the_managed_tensor_alive(adv: Any) -> None:
     assert (last.tolist(), tensor.deleter_calls) == ([1.0, 3.0], 0)
     del last
     assert tensor.deleter_calls == 1
+
+
+AUDITED = """
+import sys
+import refarray
+
+class Producer:
+    def __dlpack__(self, **_): return refarray.asarray([1.0]).__dlpack__()
+    def __dlpack_device__(self): return (1, 0)
+
+def show(name, values):
+    if name.startswith("refarray."): print(name, values)
+
+sys.addaudithook(show)
+refarray.from_dlpack(Producer())
+"""
+EVENT = "refarray.from_dlpack (<class '__main__.Producer'>, 'methods')\n"
+
+
+@pytest.mark.parametrize(("setting", "shown"), [(None, ""), ("0", ""), ("1", EVENT)])
+def test_an_import_raises_an_audit_event_if_the_environment_asks(
+    monkeypatch: pytest.MonkeyPatch, setting: str | None, shown: str
+) -> None:
+    """Not otherwise: an event is a call into Python, and each import would pay for it."""
+    monkeypatch.delenv("REFARRAY_AUDIT", raising=False)
+    if setting is not None:
+        monkeypatch.setenv("REFARRAY_AUDIT", setting)
+    done = subprocess.run([sys.executable, "-c", AUDITED], capture_output=True, text=True)
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", shown)
