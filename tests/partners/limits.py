@@ -4,7 +4,7 @@ limit forbids must fail as recorded."""
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
@@ -68,24 +68,39 @@ GROUPS = {
 }
 
 
-def rows(kind: str) -> Any:
-    return tomllib.loads(DATA.read_text(encoding="utf-8"))[kind]
+TABLES = tomllib.loads(DATA.read_text(encoding="utf-8"))
 
 
-def _limits() -> tuple[Limit, ...]:
-    found = []
-    for row in rows("limit"):
-        facets = row.pop("facets")
-        names = [name for facet in facets for name in GROUPS.get(facet, [facet])]
-        found += [Limit(facet=name, **row) for name in names]
-    return tuple(found)
+def affected(partner: str, row: dict[str, Any]) -> dict[str, Any]:
+    """The fields that limits and quirks share; the row keeps the others and what is in its
+    direction."""
+    versions = row.pop("versions", None) or TABLES[partner]["versions"]
+    (direction,) = row.keys() & {"to", "from"}
+    return {"partner": partner, "versions": versions, "direction": direction}
 
 
+def _limits() -> Iterator[Limit]:
+    for partner, table in TABLES.items():
+        for row in table.pop("limit", []):
+            shared = affected(partner, row)
+            for facet in row.pop(shared["direction"]):
+                for name in GROUPS.get(facet, [facet]):
+                    yield Limit(facet=name, **shared, **row)
+
+
+def _quirks() -> Iterator[Quirk]:
+    for partner, table in TABLES.items():
+        for id, row in table.pop("quirk", {}).items():
+            shared = affected(partner, row)
+            yield Quirk(id=id, reason=row.pop(shared["direction"]), **shared, **row)
+
+
+LIMITS = tuple(_limits())
+QUIRKS = {quirk.id: quirk for quirk in _quirks()}
 PARTNERS = {
-    name: Partner(name, from_=row.pop("from"), **row) for name, row in rows("partner").items()
+    name: Partner(name, row["distribution"], row["seen"], row["to"], row["from"])
+    for name, row in TABLES.items()
 }
-LIMITS = _limits()
-QUIRKS = {row["id"]: Quirk(**row) for row in rows("quirk")}
 MET: set[Limit] = set()  # limits met in this run
 SHOWN: set[Quirk] = set()
 

@@ -75,8 +75,15 @@ def spoken(facets: list[str]) -> str:
     return "; ".join(f"{kind} {', '.join(names)}" for kind, names in kinds.items())
 
 
-def because(row: dict[str, Any]) -> str:
-    return f"{row['reason']} ({row['link']})" if "link" in row else row["reason"]
+def because(reason: str, row: dict[str, Any]) -> str:
+    return f"{reason} ({row['link']})" if "link" in row else reason
+
+
+def affected(partner: dict[str, Any], row: dict[str, Any]) -> tuple[str, str, Any, str]:
+    """The partner, the direction, what the row says of it, and the versions."""
+    (direction,) = ARROWS.keys() & row.keys()
+    versions = row.get("versions") or partner["versions"]
+    return partner["distribution"], ARROWS[direction], row[direction], versions
 
 
 def partners(data: dict[str, Any], heavy: dict[str, Any]) -> Iterator[str]:
@@ -86,9 +93,9 @@ def partners(data: dict[str, Any], heavy: dict[str, Any]) -> Iterator[str]:
     for row in heavy.values():
         for requirement in (*row["requires"], *row.get("no_deps", [])):
             name, _, version = requirement.partition("==")
-            if version and name == data["partner"][row["partner"]]["distribution"]:
+            if version and name == data[row["partner"]]["distribution"]:
                 apart.setdefault(row["partner"], []).append(version)
-    for name, row in data["partner"].items():
+    for name, row in data.items():
         versions = list(dict.fromkeys([row["seen"], *apart.get(name, [])]))
         alone = name in apart and row["seen"] in apart[name]
         runs = ["test"] * (not alone) + ["test-partners"] * (name in apart)
@@ -99,23 +106,18 @@ def partners(data: dict[str, Any], heavy: dict[str, Any]) -> Iterator[str]:
 def page() -> str:
     data = tomllib.loads((PARTNERS / "limits.toml").read_text(encoding="utf-8"))
     heavy = tomllib.loads((PARTNERS / "heavy" / "environments.toml").read_text(encoding="utf-8"))
-    names = {name: row["distribution"] for name, row in data["partner"].items()}
-    order = list(names)
     text = HEAD + "".join(partners(data, heavy)) + OLD_NUMPY + LIMITS
-    for row in sorted(data["limit"], key=lambda row: order.index(row["partner"])):
-        text += cells(
-            names[row["partner"]],
-            ARROWS[row["direction"]],
-            spoken(row["facets"]),
-            row["versions"],
-            row["raises"],
-            because(row),
-        )
+    for partner in data.values():
+        for row in partner.get("limit", []):
+            *start, facets, versions = affected(partner, row)
+            text += cells(
+                *start, spoken(facets), versions, row["raises"], because(row["reason"], row)
+            )
     text += QUIRKS
-    for row in sorted(data["quirk"], key=lambda row: order.index(row["partner"])):
-        text += cells(
-            names[row["partner"]], ARROWS[row["direction"]], row["versions"], because(row)
-        )
+    for partner in data.values():
+        for row in partner.get("quirk", {}).values():
+            *start, reason, versions = affected(partner, row)
+            text += cells(*start, versions, because(reason, row))
     return text
 
 

@@ -114,9 +114,8 @@ def version(environment: Environment, distribution: str) -> str | None:
 def run(environment: Environment, wheel: Path) -> tuple[str, ...]:
     """Runs the tests of one partner; returns its row of the table, failures in column 4."""
     pip(environment.python, "install", "--no-deps", "--force-reinstall", wheel)
-    distribution = tomllib.loads(LIMITS.read_text(encoding="utf-8"))["partner"][
-        environment.partner
-    ]["distribution"]
+    partner = tomllib.loads(LIMITS.read_text(encoding="utf-8"))[environment.partner]
+    distribution = partner["distribution"]
     title = f"{distribution} {version(environment, distribution)}"
     say(f"{environment.name}: {title}")
     report = environment.folder / "report.xml"
