@@ -2,6 +2,8 @@
 
 Each kind of array goes through each call; a line of JSON in RESULTS says what was observed. The
 line `started` before it tells which kind a crash interrupted; DONE is the number of lines to skip.
+A library has the shape and dtype of its file's group unless it says others. The first of its
+requirements is itself; one without requirements is Python's own.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import contextlib
 import ctypes
 import gc
 import json
+import platform
 import re
 import sys
 import tempfile
@@ -336,7 +339,8 @@ def observe(tried: Callable[[Names], str], names: Names) -> str:
 
 
 def main(file: str, name: str, results: str, done: str) -> None:
-    library = tomllib.loads(Path(file).read_text(encoding="utf-8"))[name]
+    tables = tomllib.loads(Path(file).read_text(encoding="utf-8"))
+    library = {**tables.get("group", {}), **tables[name]}
     with tempfile.TemporaryDirectory() as folder, Path(results).open("a") as out:
 
         def note(**line: Any) -> None:
@@ -346,8 +350,8 @@ def main(file: str, name: str, results: str, done: str) -> None:
         names["ra_read"] = ra_read
         names["tests"] = Path(__file__).resolve().parents[2]
         exec(library.get("setup", ""), names)
-        version = metadata.version(library["distribution"]) if "distribution" in library else None
-        note(version=version or execute(library["version"], names))
+        own = re.split(r"[\[=]", library["requires"][0])[0] if "requires" in library else ""
+        note(version=metadata.version(own) if own else platform.python_version())
         for direction, number, kind, tried in list(cases(library))[int(done) :]:
             note(started=[direction, number, kind])
             note(observed=observe(tried, names))
