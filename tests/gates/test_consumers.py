@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import tomllib
@@ -10,40 +9,38 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.gate_loading import load_gate
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "consumers"
-PROJECTS = tomllib.loads((DATA / "projects.toml").read_text(encoding="utf-8"))
 LISTED = tomllib.loads((DATA / "differences.toml").read_text(encoding="utf-8"))["difference"]
 RESULTS = json.loads((DATA / "results.json").read_text(encoding="utf-8"))
+GATE = load_gate("consumers/__main__")
+PROJECTS = tomllib.loads((DATA / "projects.toml").read_text(encoding="utf-8"))
+ROWS = GATE.projects(PROJECTS)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def gate() -> Any:
-    path = ROOT / "tools/gates/consumers/__main__.py"
-    spec = importlib.util.spec_from_file_location("consumers_gate", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return GATE
 
 
-@pytest.mark.parametrize("name", PROJECTS["project"])
+@pytest.mark.parametrize("name", ROWS)
 def test_a_project_has_a_pinned_environment(gate: Any, name: str) -> None:
-    row = PROJECTS["project"][name]
+    row = ROWS[name]
     environment = PROJECTS["environment"][row["environment"]]
     assert re.fullmatch(r"[\d.]+", gate.version_of(name, environment))
     assert "array-api-strict==2.6.1" in environment["requires"]
     assert row.get("tests") or all((DATA / each).exists() for each in row["own_tests"])
 
 
-@pytest.mark.parametrize("name", PROJECTS["project"])
+@pytest.mark.parametrize("name", ROWS)
 def test_a_project_has_a_result_on_the_page(gate: Any, name: str) -> None:
     """Run `make test-consumers UPDATE=1`."""
     row = RESULTS[name]
     assert row["strict"]["passed"] > 40
     assert gate.table({name: row}).splitlines()[-1] in gate.PAGE.read_text(encoding="utf-8")
-    environment = PROJECTS["environment"][PROJECTS["project"][name]["environment"]]
+    environment = PROJECTS["environment"][ROWS[name]["environment"]]
     assert row["version"] == gate.version_of(name, environment)
 
 

@@ -183,6 +183,17 @@ def write(results: dict[str, Any]) -> None:
     PAGE.write_text(before + MARKS[0] + table(kept) + MARKS[1] + after, encoding="utf-8")
 
 
+def projects(data: dict[str, Any]) -> dict[str, Any]:
+    """The projects by name, with their environments; each part of a package is one."""
+    found: dict[str, Any] = {}
+    for name, row in data["project"].items():
+        own = {"environment": name, **row}
+        parts = own.pop("parts", [])
+        of_parts = {f"{name}-{part}": {**own, "tests": [f"{name}/{part}"]} for part in parts}
+        found |= of_parts or {name: own}
+    return found
+
+
 def version_of(name: str, row: dict[str, Any]) -> str:
     pinned = dict(each.split("==") for each in row["requires"] if "==" in each)
     return next(version for package, version in pinned.items() if name.startswith(package))
@@ -195,7 +206,7 @@ def main() -> int:
     parser.add_argument("projects", nargs="*")
     chosen = parser.parse_args()
     data = tomllib.loads((DATA / "projects.toml").read_text(encoding="utf-8"))
-    rows, environments = data["project"], data["environment"]
+    rows, environments = projects(data), data["environment"]
     listed = tomllib.loads((DATA / "differences.toml").read_text(encoding="utf-8"))["difference"]
     unknown = set(chosen.projects) - rows.keys()
     if unknown:
