@@ -66,10 +66,13 @@ class Expected:
 
     suite: str
     tests: list[str]
-    verdict: str
     error: str
     reason: str
     policy: str = ""
+
+    @property
+    def verdict(self) -> str:
+        return "policy" if self.policy else "not applicable"
 
     @property
     def name(self) -> str:
@@ -107,7 +110,20 @@ def read_suites() -> dict[str, Any]:
 
 
 def suites(data: dict[str, Any]) -> list[Suite]:
-    return [Suite(name, **row) for name, row in data["suite"].items()]
+    found = []
+    for name, row in data["suite"].items():
+        library = row["library"]
+        own = {"adapter": library.replace("-", "_")}
+        sdist = library if library in data["sdist"] else ""
+        found.append(Suite(name, **{**own, **row}, sdist=sdist))
+    return found
+
+
+def requirement(library: str, data: dict[str, Any]) -> str:
+    """The pinned requirement of a library, in the environment or of its sdist."""
+    pinned = [row["requirement"] for row in data["sdist"].values() if "requirement" in row]
+    pinned += data["environment"]["requires"]
+    return next(each for each in pinned if each.startswith(f"{library}=="))
 
 
 def expectations() -> list[Expected]:
@@ -149,9 +165,7 @@ def version_of(suite: Suite, data: dict[str, Any]) -> str:
     """The version of the library whose tests run."""
     if suite.library == "cpython":
         return platform.python_version()
-    pinned = [*data["environment"]["requires"]]
-    pinned += [row["requirement"] for row in data["sdist"].values()]
-    return next(each for each in pinned if each.startswith(f"{suite.library}==")).partition("==")[2]
+    return requirement(suite.library, data).partition("==")[2]
 
 
 def differences(
@@ -315,7 +329,7 @@ def prepare(data: dict[str, Any], chosen: list[Suite]) -> tuple[Path, dict[str, 
     site = install(data)
     for name, row in data["sdist"].items():
         if any(suite.sdist == name for suite in chosen):
-            unpack(name, row)
+            unpack(name, {**row, "requirement": requirement(name, data)})
     folder = build("foreign-build", options=["-DREFARRAY_TESTS=OFF"])
     variables = environment(folder)
     print_loaded(folder, variables, PYTHON)
