@@ -6,10 +6,10 @@ A run that has only some partners selects them: `pytest tests/partners -m "numpy
 from __future__ import annotations
 
 import importlib
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -58,9 +58,13 @@ def counts(record_testsuite_property: Callable[[str, object], None]) -> Iterator
     record_testsuite_property("quirks shown", len(limits.SHOWN))
 
 
-@pytest.fixture(scope="session")
-def torch() -> ModuleType:
-    return importlib.import_module("torch")
+def module(name: str) -> Any:
+    """A fixture of the partner's module."""
+    return pytest.fixture(scope="session", name=name)(lambda: importlib.import_module(name))
+
+
+torch, tvm_ffi, ml_dtypes = module("torch"), module("tvm_ffi"), module("ml_dtypes")
+pyarrow, array_api_strict = module("pyarrow"), module("array_api_strict")
 
 
 @pytest.fixture(scope="session")
@@ -72,33 +76,8 @@ def jax() -> ModuleType:
 
 
 @pytest.fixture(scope="session")
-def tvm_ffi() -> ModuleType:
-    return importlib.import_module("tvm_ffi")
-
-
-@pytest.fixture(scope="session")
-def ml_dtypes() -> ModuleType:
-    return importlib.import_module("ml_dtypes")
-
-
-@pytest.fixture(scope="session")
-def pyarrow() -> ModuleType:
-    return importlib.import_module("pyarrow")
-
-
-@pytest.fixture(scope="session")
-def array_api_strict() -> ModuleType:
-    return importlib.import_module("array_api_strict")
-
-
-@pytest.fixture(scope="session")
 def nanobind() -> ModuleType:
     """The tests' extension written with nanobind, compiled if needed."""
     from .nanobind import build
 
-    folder = str(build.build())
-    sys.path.insert(0, folder)
-    try:
-        return importlib.import_module(build.NAME)
-    finally:
-        sys.path.remove(folder)
+    return build.module()

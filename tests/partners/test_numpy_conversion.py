@@ -288,6 +288,8 @@ def test_int4_of_ml_dtypes_is_refused(ml_dtypes: ModuleType) -> None:
     for take in (ra.from_numpy, ra.asarray):
         with pytest.raises(BufferError):
             take(theirs)
+    with pytest.raises(BufferError):  # of NumPy, which exports none of these dtypes by DLPack
+        ra.from_dlpack(np.zeros(2, ml_dtypes.bfloat16))
 
 
 def test_subclasses_are_taken_as_plain_arrays() -> None:

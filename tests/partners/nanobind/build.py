@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import importlib.machinery
 import os
 import shlex
@@ -11,6 +12,7 @@ import sys
 import sysconfig
 import tempfile
 from pathlib import Path
+from types import ModuleType
 
 from native.build import cache_folder, compiler_environment
 
@@ -57,5 +59,11 @@ def build() -> Path:
     return folder
 
 
-if __name__ == "__main__":
-    print(build())
+def module() -> ModuleType:
+    """The extension, compiled when needed."""
+    folder = str(build())
+    sys.path.insert(0, folder)
+    try:
+        return importlib.import_module(NAME)
+    finally:
+        sys.path.remove(folder)
