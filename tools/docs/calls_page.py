@@ -18,6 +18,8 @@ ROWS = ROOT / "tests" / "partners" / "calls"
 RECORD = records.SUMMARIES / "calls"
 GROUPS = ("arrays", "tables", "images", "files", "science", "learning", "native", "stdlib")
 DIRECTIONS = {"to": "refarray →", "from": "→ refarray"}
+#: The key that gives the reason of a row, and the outcome.
+OUTCOMES = {"zero-copy": "zero-copy", "copy": "copy", "refuses": "refuses", "avoid": "wrong"}
 MAIN = "contiguous"
 
 Library = dict[str, Any]
@@ -40,8 +42,16 @@ def groups() -> dict[str, dict[str, Library]]:
         for library in tables.values():
             library.setdefault("environment", group["environment"])
             library["file"] = f"{name}.toml"
+            for _, row in calls_of(library):
+                judge(row)
         found[group["title"]] = tables
     return found
+
+
+def judge(row: Call) -> None:
+    """Gives a row its outcome and the reason."""
+    (word,) = OUTCOMES.keys() & row.keys()
+    row["outcome"], row["reason"] = OUTCOMES[word], row.pop(word)
 
 
 def rows() -> dict[str, Library]:
