@@ -331,6 +331,8 @@ def test_arange_with_dtype() -> None:
         ((HUGE, HUGE + 1), {}, OverflowError, "int64"),
         ((-1, 3), {"dtype": "uint8"}, OverflowError, "-1 is out of range for uint8"),
         ((100, 200), {"dtype": "int8"}, OverflowError, "199 is out of range for int8"),
+        ((-3, 3), {"dtype": "uint64"}, OverflowError, "-3 is out of range for uint64"),
+        ((2**64 - 2, 2**64 + 4), {"dtype": "uint64"}, OverflowError, "is out of range for uint64"),
         ((9,), {"dtype": "float4_e2m1fn"}, OverflowError, "8 is out of range"),
         ((1.5,), {"dtype": "int8"}, TypeError, "int8"),
         ((3,), {"dtype": bool}, TypeError, "bool"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import threading
 from typing import Any
 
@@ -271,3 +272,28 @@ def test_inspection_of_an_unknown_major_version_reads_the_header_only(
 
     forked(body)
     body()
+
+
+@pytest.mark.req("LIFE-08")
+@pytest.mark.parametrize("versioned", [True, False])
+def test_capsule_destructor_deletes_a_replaced_tensor(adv: Any, versioned: bool) -> None:
+    """Someone replaced the pointer in our capsule: that tensor's deleter is called, once, and a
+    pending exception stays pending."""
+    set_pointer = ctypes.pythonapi.PyCapsule_SetPointer
+    set_pointer.argtypes, set_pointer.restype = [ctypes.py_object, ctypes.c_void_p], ctypes.c_int
+    x = refarray.arange(3)
+    capsule = x.__dlpack__(max_version=(1, 3) if versioned else None)
+    ours = adv.inspect(capsule)["managed"]
+    tensor = adv.make(data=FLOATS, versioned=versioned)
+    theirs = tensor.capsule()
+    assert set_pointer(capsule, adv.inspect(theirs)["managed"]) == 0
+    adv.rename(theirs, "used_dltensor_versioned" if versioned else "used_dltensor")
+    pending = KeyError("pending")
+    capsules = [capsule]
+    del capsule
+    assert adv.drop_pending(capsules, pending) is pending
+    assert tensor.deleter_calls == 1
+    size = 8 if versioned else 48  # offset of manager_ctx; the deleter follows it
+    deleter = ctypes.c_void_p.from_address(ours + size + 8).value
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(deleter)(ours)
+    assert x.tolist() == [0, 1, 2]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import enum
 import inspect as signatures
 import itertools
+import math
+import struct
 import sys
 from typing import Any, NamedTuple
 
@@ -151,6 +154,15 @@ def test_every_dtype_is_exported(adv: Any, name: str) -> None:
         assert refarray.from_dlpack(x).dtype == x.dtype
 
 
+def test_export_of_complex_vector_elements(adv: Any) -> None:
+    """DTYPE-04 with lanes: two complex numbers per element."""
+    x = refarray.zeros((2,), dtype="complex64x2")
+    owned = adv.take(x.__dlpack__(max_version=(1, 3)))
+    owned.write(struct.pack("8f", *range(8)))
+    assert struct.unpack("8f", owned.read(32)) == tuple(map(float, range(8)))
+    assert owned.fields()["dtype"] == (5, 64, 2)
+
+
 @pytest.mark.req("DTYPE-09", "FLAG-07", "FLAG-11", "PROD-04")
 def test_sub_byte_dtypes(adv: Any) -> None:
     """Packed has flags 0, padded 4. A layout that starts inside a byte and a padded unversioned
@@ -214,6 +226,33 @@ def test_malformed_max_version_raises(bad: Any) -> None:
 def test_tuple_subclass_is_accepted_as_max_version(adv: Any) -> None:
     """VERS-10: any tuple of two ints is valid."""
     assert adv.inspect(refarray.zeros(3).__dlpack__(max_version=Version(1, 0)))["version"] == (1, 3)
+
+
+class OneEnum(enum.IntEnum):
+    ONE = 1
+
+
+class IntLike:
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __index__(self) -> int:
+        return self.value
+
+
+def test_versions_and_devices_may_be_int_like(adv: Any) -> None:
+    """VERS-10: anything with __index__ is an int, in __dlpack__ and from_dlpack."""
+    x = refarray.zeros(3)
+    for major in (OneEnum.ONE, IntLike(1), True):
+        found = adv.inspect(x.__dlpack__(max_version=(major, IntLike(0))))
+        assert found["version"] == (1, 3)
+    found = adv.inspect(x.__dlpack__(dl_device=(OneEnum.ONE, IntLike(0))))
+    assert found["device"] == (1, 0)
+    with pytest.raises(BufferError):
+        x.__dlpack__(dl_device=(IntLike(2), 0))
+    for stream in (OneEnum.ONE, IntLike(1)):
+        with pytest.raises(ValueError, match="stream"):
+            x.__dlpack__(stream=stream)
 
 
 @pytest.mark.req("STRM-14", "STRM-16", "STRM-17", "PROD-10")
@@ -338,3 +377,75 @@ def test_exported_data_outlives_the_array(adv: Any) -> None:
     assert owned.read(6) == bytes(range(6))
     assert (owned.fields()["shape"], owned.fields()["strides"]) == ((3, 2), (1, 3))
     del noise
+
+
+# --- packed sub-byte elements: contiguous arrays, and views that start inside a byte ---
+
+
+PACKED = {
+    "float4_e2m1fn": [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, -0.5, -1.0],
+    "float6_e2m3fn": [0.125 * i for i in range(40)],
+}
+SHAPES = [(3, 3), (4, 1), (1, 24, 1), (1,), (5,), (3, 1, 5), (2, 3, 3), ()]
+
+
+def filled(dtype: str, shape: tuple[int, ...]) -> refarray.Array:
+    values = itertools.cycle(PACKED[dtype])
+    flat = [next(values) for _ in range(math.prod(shape))]
+    return refarray.reshape(refarray.asarray(flat, dtype=dtype), shape)
+
+
+@pytest.mark.req("DTYPE-10", "DTYPE-09", "FLAG-03")
+@run_each("copy", [None, True])
+@run_each("shape", SHAPES)
+@run_each("dtype", PACKED)
+def test_contiguous_packed_arrays_round_trip(
+    adv: Any, dtype: str, shape: Any, copy: bool | None
+) -> None:
+    """Rows need not be whole bytes: element i is at bits [i*b, (i+1)*b) of the data."""
+    x = filled(dtype, shape)
+    for version in (None, (1, 3)):
+        capsule = x.__dlpack__(max_version=version, copy=copy)
+        fields = adv.inspect(capsule)
+        assert (fields["shape"] or ()) == shape
+        assert fields["flags"] == (None if version is None else 2 if copy else 0)
+        y = refarray.from_capsule(capsule)
+        assert (y.dtype, y.shape, y.tolist()) == (dtype, shape, x.tolist())
+    assert refarray.from_dlpack(x, copy=copy).tolist() == x.tolist()
+    owned = adv.take(x.__dlpack__(max_version=(1, 3), copy=copy))
+    bits = bytes(x.__reduce_ex__(2)[1][0])
+    assert owned.read(x.nbytes) == bits
+
+
+VIEWS_INSIDE_A_BYTE: dict[str, Any] = {
+    "second row": lambda x: x[1:],
+    "second column": lambda x: x[:, 1:],
+    "one element": lambda x: x[0, 1],
+    "two columns": lambda x: x[:, :2],
+    "every other column": lambda x: x[:, ::2],
+    "columns": lambda x: x.T,
+    "from the end": lambda x: refarray.flip(x, axis=1),
+}
+
+
+@pytest.mark.req("DTYPE-09", "PROD-04", "PROD-11")
+@run_each("view", VIEWS_INSIDE_A_BYTE)
+def test_views_inside_a_byte_are_only_exported_as_copies(adv: Any, view: str) -> None:
+    """A row of three takes 12 bits, so a view of it may start inside a byte."""
+    x = VIEWS_INSIDE_A_BYTE[view](filled("float4_e2m1fn", (3, 3)))
+    for version in (None, (1, 3)):
+        with pytest.raises(BufferError, match="copy"):
+            x.__dlpack__(max_version=version)
+        y = refarray.from_capsule(x.__dlpack__(max_version=version, copy=True))
+        assert y.tolist() == x.tolist()
+
+
+@pytest.mark.req("DTYPE-09")
+def test_views_that_start_on_a_byte_are_exported(adv: Any) -> None:
+    x = filled("float4_e2m1fn", (3, 3))
+    whole = filled("float4_e2m1fn", (3, 4))
+    for view in (x[:2], x[2:], x[0, :2], whole[1:], whole[:, 2:], whole[::2]):
+        y = refarray.from_capsule(view.__dlpack__(max_version=(1, 3)))
+        assert y.tolist() == view.tolist()
+        y[...] = 1.0
+        assert view.tolist() == y.tolist()  # shared, not copied

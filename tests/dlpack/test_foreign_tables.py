@@ -6,9 +6,11 @@ import gc
 import struct
 import sysconfig
 import weakref
+from functools import partial
 from typing import Any
 
 import pytest
+from helpers.cases import cases
 from native.corpus import FLOATS
 from native.producers import Recorder, foreign, table_only
 
@@ -32,27 +34,8 @@ def tables(adv: Any) -> dict[str, Any]:
         "long-cycle": adv.table(
             version=(3, 0), prev=adv.table(version=(2, 0), prev="self"), unmapped=True
         ),
-        **{
-            f"no-{name}": adv.table(missing=name)
-            for name in MEMBERS
-            if name not in ("dltensor", "from_py")
-        },
-        "no-from_py": adv.table(missing="from_py"),
+        **{f"no-{name}": adv.table(missing=name) for name in MEMBERS if name != "dltensor"},
     }
-
-
-TABLES = [
-    "major2",
-    "major0",
-    "major-max",
-    "major2-poisoned",
-    "cycle",
-    "long-cycle",
-    "no-allocator",
-    "no-to_py",
-    "no-stream",
-    "no-from_py",
-]
 
 
 @pytest.mark.req("CONS-02")
@@ -67,20 +50,22 @@ def test_none_in_the_place_of_a_method_refuses_the_table_too(adv: Any, name: str
 
 
 @pytest.mark.req("CAPI-05", "CAPI-06", "CAPI-07", "CAPI-28")
-@pytest.mark.parametrize("name", TABLES)
-def test_from_dlpack_falls_back_from_an_unusable_table(adv: Any, forked: Any, name: str) -> None:
+def test_from_dlpack_falls_back_from_an_unusable_table(adv: Any, forked: Any) -> None:
     """The private _from_exchange_api, without a fallback, refuses; no function of the table is
     called."""
 
-    def body() -> None:
-        thing = foreign(adv, adv.make(data=FLOATS), tables(adv)[name])
+    def body(table: Any) -> None:
+        thing = foreign(adv, adv.make(data=FLOATS), table)
         assert refarray.from_dlpack(thing).tolist() == VALUES
         assert thing.calls == [("__dlpack_device__", {}), ("__dlpack__", {"max_version": (1, 3)})]
         with pytest.raises((BufferError, TypeError, AttributeError)):
-            _native._from_exchange_api(foreign(adv, adv.make(data=FLOATS), tables(adv)[name]))
+            _native._from_exchange_api(foreign(adv, adv.make(data=FLOATS), table))
 
-    forked(body)
-    body()
+    with cases() as case:
+        for name, table in tables(adv).items():
+            with case(name):
+                forked(partial(body, table))
+                body(table)
 
 
 @pytest.mark.req("CAPI-02", "CAPI-28")
@@ -273,3 +258,26 @@ def test_inspection_of_an_unknown_table_version_reads_the_header_only(adv: Any) 
     assert tuple(_native._inspect_exchange_api(type(foreign(adv, None)))["version"]) == (1, 3)
     future = type(foreign(adv, None, adv.table(version=(2, 0), unmapped=True)))
     assert tuple(_native._inspect_exchange_api(future)["version"]) == (2, 0)
+
+
+@pytest.mark.req("CAPI-28")
+@pytest.mark.parametrize("dtype", [(2, 32, 1), (5, 64, 1)])
+def test_type_with_only_an_exchange_table(adv: Any, dtype: Any) -> None:
+    """Also complex data, which is imported through the methods where they exist."""
+
+    class Only:
+        __dlpack_c_exchange_api__ = adv.table().capsule()
+
+        @property
+        def tensor(self) -> Any:
+            return adv.make(dtype=dtype, shape=(2,), data=FLOATS)
+
+    class Meta(type):
+        __dlpack_c_exchange_api__ = Only.__dlpack_c_exchange_api__
+
+    class OfMeta(metaclass=Meta):
+        tensor = Only.tensor
+
+    for thing in (Only(), Only(), OfMeta()):
+        found = refarray.from_dlpack(thing).tolist()
+        assert found == ([0.0, 1.0] if dtype[0] == 2 else [1j, 2 + 3j])

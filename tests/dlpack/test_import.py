@@ -153,14 +153,6 @@ def test_unversioned_tensors_are_writable(adv: Any) -> None:
     assert struct.unpack("f", tensor.bytes()[:4]) == (7.0,)
 
 
-@pytest.mark.req("TENS-13")
-def test_broadcast_import_keeps_the_read_only_flag(adv: Any) -> None:
-    """An import with zero strides is writable exactly if the producer says so."""
-    for flags, readonly in ((0, False), (1, True)):
-        array = refarray.from_dlpack(adv.make(shape=(3,), strides=(0,), data=FLOATS, flags=flags))
-        assert (array.readonly, array.strides, array.tolist()) == (readonly, (0,), [0.0] * 3)
-
-
 @pytest.mark.req("TENS-18", "LIFE-17")
 def test_import_shares_memory(adv: Any) -> None:
     """The import sees the producer's memory, in both directions."""

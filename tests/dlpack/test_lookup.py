@@ -344,27 +344,6 @@ def test_recursive_producer_raises_recursion_error(forked: Any) -> None:
     forked(body)
 
 
-@pytest.mark.req("CONS-01")
-def test_numpy_arrays_skip_the_device_query() -> None:
-    """Only exactly numpy.ndarray; subclasses are asked."""
-    np = pytest.importorskip("numpy")
-    calls = []
-
-    class Sub(np.ndarray):
-        def __dlpack_device__(self) -> Any:
-            calls.append("device")
-            return super().__dlpack_device__()
-
-        def __dlpack__(self, **keywords: Any) -> Any:
-            calls.append("dlpack")
-            return super().__dlpack__(**keywords)
-
-    plain = np.arange(3.0)
-    assert refarray.from_dlpack(plain).tolist() == [0.0, 1.0, 2.0]
-    assert refarray.from_dlpack(plain.view(Sub)).tolist() == [0.0, 1.0, 2.0]
-    assert calls == ["device", "dlpack"]
-
-
 @run_each("value", [[1, 2], (1.0,), 3, 2.5, b"ab", memoryview(b"ab"), None])
 def test_objects_without_dlpack_are_referred_to_asarray(value: object) -> None:
     with pytest.raises(

@@ -120,3 +120,38 @@ def test_answer_that_is_not_a_capsule_raises(recorder: Any, answer: Any) -> None
     with pytest.raises(TypeError, match="Recorder"):
         refarray.from_dlpack(producer)
     assert len(producer.asked) == 1
+
+
+# --- pinned memory ---
+
+
+@pytest.mark.req("PROD-04", "PROD-11")
+@pytest.mark.parametrize("kind", [3, 11])
+def test_pinned_memory_is_only_copied_to_the_cpu(adv: Any, kind: int) -> None:
+    """Without a driver pinned memory cannot be allocated; no copy elsewhere was requested."""
+    x = refarray.from_dlpack(adv.make(data=FLOATS, device=(kind, 0)))
+    with pytest.raises(BufferError, match=r"copy=True needs memory.*dl_device=\(1, 0\)"):
+        x.__dlpack__(max_version=(1, 3), copy=True)
+    found = adv.inspect(x.__dlpack__(max_version=(1, 3), copy=True, dl_device=(1, 0)))
+    assert (found["device"], found["flags"]) == ((1, 0), 2)
+
+
+@pytest.mark.req("COPY-10")
+@pytest.mark.parametrize("copy", [None, False])
+def test_requested_pinned_memory_that_is_not_delivered_raises(recorder: Any, copy: Any) -> None:
+    producer = recorder(device=(1, 0))
+    with pytest.raises(BufferError, match="cuda_host .*asked for, but.* delivered cpu"):
+        refarray.from_dlpack(producer, device="cuda_host", copy=copy)
+    assert producer.asked[0]["dl_device"] == (3, 0)
+    assert producer.tensors[0].deleter_calls == 1
+
+
+@pytest.mark.req("COPY-02", "COPY-03", "DEV-09")
+def test_own_pinned_array_is_imported_as_cpu_on_request(adv: Any) -> None:
+    x = refarray.from_dlpack(adv.make(data=FLOATS, device=(3, 0)))
+    y = refarray.from_dlpack(x, device="cpu")
+    assert (str(x.device), str(y.device), y.tolist()) == ("cuda_host", "cpu", VALUES)
+    assert str(refarray.from_dlpack(x, max_version=(1, 0)).device) == "cuda_host"
+    assert str(refarray.from_dlpack(x, device="cuda_host").device) == "cuda_host"
+    y[0] = 9.0
+    assert x.tolist() == [9.0, 1.0, 2.0]

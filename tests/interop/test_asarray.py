@@ -6,6 +6,7 @@ from __future__ import annotations
 import array
 import contextlib
 import ctypes
+import enum
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -29,6 +30,10 @@ class Raises:
 
     def __float__(self) -> float:
         raise KeyError("float")
+
+
+class OneEnum(enum.IntEnum):
+    ONE = 1
 
 
 class Number:
@@ -93,6 +98,8 @@ def test_nested_sequences_convert_like_numpy(values: Any) -> None:
         (np.float32(1.5), "float32", 1.5),
         ([np.float32(1.5), np.float32(2)], "float32", [1.5, 2.0]),
         ([np.float32(1.5), 2], "float64", [1.5, 2.0]),
+        (OneEnum.ONE, "int64", 1),
+        ([OneEnum.ONE, 2], "int64", [1, 2]),
         ([np.bool_(True), False], "bool", [True, False]),
         ([np.complex64(2j), 1], "complex128", [2j, 1]),
         ([np.int8(3), np.int16(4)], "int64", [3, 4]),

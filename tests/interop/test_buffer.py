@@ -74,12 +74,14 @@ class Buffer(ctypes.Structure):
     ]
 
 
+request = ctypes.pythonapi.PyObject_GetBuffer
+request.argtypes = [ctypes.py_object, ctypes.c_void_p, ctypes.c_int]
+
+
 def get_buffer(x: Any, flags: int) -> dict[str, Any]:
     """The fields of the buffer that an exporter fills for one request."""
     view = Buffer()
-    get = ctypes.pythonapi.PyObject_GetBuffer
-    get.argtypes = [ctypes.py_object, ctypes.c_void_p, ctypes.c_int]
-    get(x, ctypes.byref(view), flags)
+    request(x, ctypes.byref(view), flags)
     axes = range(view.ndim)
     out = {
         "buf": view.buf,
@@ -202,6 +204,11 @@ def test_read_only_flag_is_exported_and_imported() -> None:
     assert refarray.from_buffer(b"12").readonly
     assert refarray.from_buffer(b"12345678", dtype="int64").readonly
     assert not refarray.from_buffer(bytearray(2)).readonly
+
+
+def test_a_null_view_raises() -> None:
+    with pytest.raises(BufferError, match="to be filled in is NULL"):
+        request(refarray.zeros(3), None, SIMPLE)
 
 
 def test_writes_are_shared_in_both_directions() -> None:

@@ -101,6 +101,7 @@ INVALID: list[tuple[Any, Any, type[Exception], str]] = [
 ]
 
 
+@pytest.mark.req("DTYPE-11", "TENS-11")
 @run_each(("obj", "dtype", "error", "message"), INVALID)
 def test_from_buffer_rejects_invalid_objects(
     obj: Any, dtype: Any, error: type[Exception], message: str

@@ -28,7 +28,6 @@ FILES = (
     "test_buffer.py",
     "test_from_buffer.py",
     "test_verification.py",
-    "test_packed_export.py",
     "test_astype.py",
     "test_layout.py",
 )
