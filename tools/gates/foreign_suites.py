@@ -128,7 +128,7 @@ def requirement(library: str, data: dict[str, Any]) -> str:
 
 def expectations() -> list[Expected]:
     text = (FOREIGN / "expected.toml").read_text(encoding="utf-8")
-    return [Expected(**row) for row in tomllib.loads(text)["expected"]]
+    return [Expected(name, **row) for name, rows in tomllib.loads(text).items() for row in rows]
 
 
 def judge(suite: Suite, tests: dict[str, Any], expected: list[Expected], met: set[str]) -> Outcome:
