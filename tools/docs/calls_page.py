@@ -3,6 +3,7 @@ tests/partners/calls and the outcomes that `make test-partners` recorded in docs
 
 from __future__ import annotations
 
+import re
 import sys
 import tomllib
 from collections import Counter
@@ -39,7 +40,9 @@ def groups() -> dict[str, dict[str, Library]]:
     for name in GROUPS:
         tables = tomllib.loads((ROWS / f"{name}.toml").read_text(encoding="utf-8"))
         group = tables.pop("group")
-        for library in tables.values():
+        for key, library in tables.items():
+            own = re.split(r"[\[=]", library["requires"][0])[0] if "requires" in library else key
+            library.setdefault("title", own)
             library.setdefault("environment", group["environment"])
             library["file"] = f"{name}.toml"
             for _, row in calls_of(library):

@@ -3,7 +3,7 @@
 Each kind of array goes through each call; a line of JSON in RESULTS says what was observed. The
 line `started` before it tells which kind a crash interrupted; DONE is the number of lines to skip.
 A library has the shape and dtype of its file's group unless it says others. The first of its
-requirements is itself; one without requirements is Python's own.
+requirements is itself, and its title; one without requirements is Python's own.
 """
 
 from __future__ import annotations
