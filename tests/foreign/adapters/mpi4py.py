@@ -13,23 +13,7 @@ import refarray
 from foreign import exchanges
 
 #: The dtypes of mpi4py's type codes.
-DTYPES = {
-    "?": "bool",
-    "b": "int8",
-    "h": "int16",
-    "i": "int32",
-    "l": "int64",
-    "q": "int64",
-    "B": "uint8",
-    "H": "uint16",
-    "I": "uint32",
-    "L": "uint64",
-    "Q": "uint64",
-    "f": "float32",
-    "d": "float64",
-    "F": "complex64",
-    "D": "complex128",
-}
+DTYPES = {code: numpy.dtype(code).name for code in "?bhilqBHILQfdFD"}
 
 
 class Elements:
