@@ -16,19 +16,6 @@ import refarray
 from refarray import Array
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
-GETTERS = (
-    "shape",
-    "strides",
-    "dtype",
-    "device",
-    "ndim",
-    "size",
-    "nbytes",
-    "itemsize",
-    "readonly",
-    "T",
-    "mT",
-)
 
 
 @settings(deadline=None)
@@ -82,16 +69,6 @@ def test_nbytes_of_a_huge_broadcast_array() -> None:
     assert refarray.broadcast_to(x, (2**56,))[2**56 - 1].item() == 0.0
     with pytest.raises(OverflowError, match="too many bits"):
         refarray.broadcast_to(x, (2**62,))
-
-
-@run_each("name", GETTERS)
-def test_attributes_are_read_only_and_documented(name: str) -> None:
-    x = refarray.zeros((2, 2))
-    with pytest.raises(AttributeError):
-        setattr(x, name, getattr(x, name))
-    with pytest.raises(AttributeError):
-        delattr(x, name)
-    assert len(getattr(Array, name).__doc__) > 30
 
 
 def test_arrays_have_no_other_attributes() -> None:

@@ -1,9 +1,7 @@
-"""Shape manipulation functions compared with NumPy: views, copies, signatures and invalid
-arguments."""
+"""Shape manipulation functions compared with NumPy: views, copies, and invalid arguments."""
 
 from __future__ import annotations
 
-import inspect as signatures
 from typing import Any
 
 import numpy as np
@@ -16,26 +14,10 @@ from test_indexing import PACKED, assert_same, indices, pair, shapes
 import refarray
 from refarray import Array
 
-SIGNATURES = {
-    "reshape": "(x, /, shape, *, copy=None)",
-    "permute_dims": "(x, /, axes)",
-    "flip": "(x, /, *, axis=None)",
-    "broadcast_to": "(x, /, shape)",
-    "squeeze": "(x, /, axis)",
-    "expand_dims": "(x, /, axis)",
-    "moveaxis": "(x, source, destination, /)",
-    "astype": "(x, dtype, /, *, copy=True, device=None)",
-    "copy": "(x, /)",
-    "to_device": "(x, device, /, *, stream=None)",
-}
-METHODS = {
-    "reshape": "(self, /, shape, *, copy=None)",
-    "astype": "(self, dtype, /, *, copy=True, device=None)",
-    "copy": "(self, /)",
-    "to_device": "(self, device, /, *, stream=None)",
-    "as_readonly": "(self, /)",
-    "is_contiguous": "(self, /)",
-}
+FUNCTIONS = [
+    *("reshape", "permute_dims", "flip", "broadcast_to", "squeeze", "expand_dims", "moveaxis"),
+    *("astype", "copy", "to_device"),
+]
 
 
 @st.composite
@@ -202,24 +184,16 @@ def test_packed_elements(dtype: str, data: st.DataObject) -> None:
         assert mine.shape == other.shape and mine.tolist() == other.tolist()
 
 
-# --- Signatures, docstrings, invalid arguments ---
+# --- Docstrings, invalid arguments ---
 
 
-@run_each("name", SIGNATURES)
-def test_function_signatures_and_docstrings(name: str) -> None:
-    function = getattr(refarray, name)
-    assert str(signatures.signature(function)) == SIGNATURES[name]
-    assert "array API" in function.__doc__ or "Array API" in function.__doc__
-    assert "Raises" in function.__doc__
+@run_each("name", FUNCTIONS)
+def test_docstrings_name_the_errors(name: str) -> None:
+    doc = getattr(refarray, name).__doc__
+    assert "Raises" in doc and ("array API" in doc or "Array API" in doc)
 
 
-@run_each("name", METHODS)
-def test_method_signatures_and_docstrings(name: str) -> None:
-    assert str(signatures.signature(getattr(Array, name))) == METHODS[name]
-    assert len(getattr(Array, name).__doc__) > 60
-
-
-@pytest.mark.parametrize("name", SIGNATURES)
+@pytest.mark.parametrize("name", FUNCTIONS)
 @run_each("wrong", [None, 1, [1, 2], np.zeros(3), refarray.int8, Array])
 def test_non_arrays_raise(name: str, wrong: Any) -> None:
     rest = {"moveaxis": (0, 0), "flip": (), "expand_dims": (0,), "copy": ()}.get(name, ("cpu",))
