@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from helpers.cases import run_each
-from native import corpus, producers
+from native import producers
 from native.corpus import CASES, FLOATS, SUPPORTED, Case
 
 import refarray
@@ -162,17 +162,6 @@ def test_import_shares_memory(adv: Any) -> None:
     assert array.tolist() == [[1.0, 3.0], [2.0, 4.0]]
     array[1, 0] = -1.0
     assert struct.unpack_from("f", tensor.bytes(), 8) == (-1.0,)
-
-
-@pytest.mark.req("DTYPE-10", "DTYPE-09")
-def test_packed_and_padded_elements(adv: Any) -> None:
-    """The bytes 0x21 0x43 hold the fp4 codes 1, 2, 3, 4: 0.5, 1.0, 1.5, 2.0."""
-    array = refarray.from_dlpack(adv.make(dtype=corpus.FP4, shape=(4,), data=b"\x21\x43"))
-    assert array.tolist() == [0.5, 1.0, 1.5, 2.0]
-    padded = refarray.from_dlpack(
-        adv.make(dtype=corpus.FP4, shape=(4,), data=b"\x01\x02\x03\x04", flags=4)
-    )
-    assert padded.tolist() == [0.5, 1.0, 1.5, 2.0]
 
 
 @pytest.mark.req("DEV-02", "DEV-03", "DEV-04", "DEV-09", "DEV-12", "COPY-02")
