@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import math
 import struct
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -48,6 +49,12 @@ def keys(draw: st.DrawFn, shape: tuple[int, ...]) -> tuple[Any, ...]:
             at = len(key) if extra is ... else draw(st.integers(0, len(key)))
             key.insert(at, extra)
     return tuple(key)
+
+
+def on_an_array(**drawn: st.SearchStrategy[Any]) -> Callable[[Any], Any]:
+    """A rule for one of the arrays, if there is any."""
+    has_arrays = precondition(lambda self: self.arrays)
+    return lambda method: has_arrays(rule(number=PICK, **drawn)(method))
 
 
 class Arrays(RuleBasedStateMachine):
@@ -124,15 +131,13 @@ class Arrays(RuleBasedStateMachine):
 
     # --- Views and copies ---
 
-    @precondition(lambda self: self.arrays)
-    @rule(number=PICK, data=st.data())
+    @on_an_array(data=st.data())
     def index(self, number: int, data: st.DataObject) -> None:
         array, model = self.pick(number)
         key = data.draw(keys(model.shape))
         self.keep(array[key], model.indexed(key))
 
-    @precondition(lambda self: self.arrays)
-    @rule(number=PICK, data=st.data())
+    @on_an_array(data=st.data())
     def reshape(self, number: int, data: st.DataObject) -> None:
         array, model = self.pick(number)
         shape = [1] * data.draw(st.integers(0, 1))
@@ -144,62 +149,53 @@ class Arrays(RuleBasedStateMachine):
         shape.append(rest)
         self.keep(array.reshape(tuple(shape)), model.reshaped(shape))
 
-    @precondition(lambda self: self.arrays)
-    @rule(number=PICK, data=st.data())
+    @on_an_array(data=st.data())
     def permute(self, number: int, data: st.DataObject) -> None:
         array, model = self.pick(number)
         axes = data.draw(st.permutations(range(len(model.shape))))
         self.keep(refarray.permute_dims(array, tuple(axes)), model.permuted(axes))
 
-    @precondition(lambda self: self.arrays)
-    @rule(number=PICK, data=st.data())
+    @on_an_array(data=st.data())
     def flip(self, number: int, data: st.DataObject) -> None:
         array, model = self.pick(number)
         axes = [axis for axis in range(len(model.shape)) if data.draw(st.booleans())]
         self.keep(refarray.flip(array, axis=tuple(axes)), model.flipped(axes))
 
-    @precondition(lambda self: self.arrays)
-    @rule(number=PICK, added=st.lists(st.integers(1, 3), max_size=1), stretched=st.integers(0, 3))
+    @on_an_array(added=st.lists(st.integers(1, 3), max_size=1), stretched=st.integers(0, 3))
     def broadcast(self, number: int, added: list[int], stretched: int) -> None:
         array, model = self.pick(number)
         shape = (*added, *(stretched if extent == 1 else extent for extent in model.shape))
         self.keep(refarray.broadcast_to(array, shape), model.broadcast(shape))
 
-    @precondition(lambda self: self.arrays)
-    @rule(number=PICK, dtype=DTYPE, copy=st.booleans())
+    @on_an_array(dtype=DTYPE, copy=st.booleans())
     def astype(self, number: int, dtype: str, copy: bool) -> None:
         array, model = self.pick(number)
         same = dtype == model.dtype and not copy
         self.keep(array.astype(dtype, copy=copy), model if same else model.copied(dtype))
 
-    @precondition(lambda self: self.arrays)
-    @rule(number=PICK)
+    @on_an_array()
     def copy(self, number: int) -> None:
         array, model = self.pick(number)
         self.keep(array.copy(), model.copied())
 
-    @precondition(lambda self: self.arrays)
-    @rule(number=PICK)
+    @on_an_array()
     def as_readonly(self, number: int) -> None:
         array, model = self.pick(number)
         self.keep(array.as_readonly(), model.as_readonly())
 
-    @precondition(lambda self: self.arrays)
-    @rule(number=PICK)
+    @on_an_array()
     def drop(self, number: int) -> None:
         self.arrays.pop(number % len(self.arrays))
 
     # --- Writing ---
 
-    @precondition(lambda self: self.arrays)
-    @rule(number=PICK, value=NUMBER, data=st.data())
+    @on_an_array(value=NUMBER, data=st.data())
     def assign_number(self, number: int, value: int, data: st.DataObject) -> None:
         array, model = self.pick(number)
         key = data.draw(keys(model.shape))
         self.write(array, model, key, value, [value] * model.indexed(key).size)
 
-    @precondition(lambda self: self.arrays)
-    @rule(number=PICK, other=PICK, data=st.data())
+    @on_an_array(other=PICK, data=st.data())
     def assign_array(self, number: int, other: int, data: st.DataObject) -> None:
         """Assign an array that may share memory, as if it had been copied first."""
         array, model = self.pick(number)
@@ -230,8 +226,7 @@ class Arrays(RuleBasedStateMachine):
 
     # --- Exchange ---
 
-    @precondition(lambda self: self.arrays)
-    @rule(number=PICK, version=st.sampled_from([None, (1, 0), (1, 3)]), copy=st.booleans())
+    @on_an_array(version=st.sampled_from([None, (1, 0), (1, 3)]), copy=st.booleans())
     def export(self, number: int, version: Any, copy: bool) -> None:
         array, model = self.pick(number)
         if model.readonly and version is None and not copy:
@@ -252,15 +247,13 @@ class Arrays(RuleBasedStateMachine):
         if held := self.pick_held(type(refarray.Array.__dlpack_c_exchange_api__), number):
             self.holders.append((self.adversary.take(held[0]), held[1]))
 
-    @precondition(lambda self: self.arrays)
-    @rule(number=PICK, copy=st.sampled_from([None, True, False]))
+    @on_an_array(copy=st.sampled_from([None, True, False]))
     def from_dlpack(self, number: int, copy: bool | None) -> None:
         array, model = self.pick(number)
         out = refarray.from_dlpack(array, copy=copy)
         self.keep(out, model.copied() if copy else model)
 
-    @precondition(lambda self: self.arrays)
-    @rule(number=PICK)
+    @on_an_array()
     def buffer(self, number: int) -> None:
         array, model = self.pick(number)
         self.holders.append((memoryview(array), model))

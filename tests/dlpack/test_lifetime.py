@@ -28,15 +28,20 @@ REFUSED_TENSORS: dict[str, dict[str, Any]] = {
 # --- foreign deleters ---
 
 
+class OwnError(Exception):
+    pass
+
+
+def raise_error() -> None:
+    raise OwnError("from a deleter")
+
+
 @pytest.mark.req("LIFE-03")
 @pytest.mark.parametrize("versioned", [True, False])
 def test_exception_of_a_deleter_is_unraisable(
     adv: Any, unraisable: list[Any], versioned: bool
 ) -> None:
     """Row 38: it does not reach the code that dropped the array."""
-
-    def raise_error() -> None:
-        raise OwnError("from a deleter")
 
     tensor = adv.make(data=FLOATS, versioned=versioned, deleter=raise_error)
     array = refarray.from_dlpack(tensor)
@@ -45,19 +50,12 @@ def test_exception_of_a_deleter_is_unraisable(
     assert unraisable == [(OwnError, "from a deleter")]
 
 
-class OwnError(Exception):
-    pass
-
-
 @pytest.mark.req("LIFE-14", "LIFE-15")
 @pytest.mark.parametrize("last", ["array", "view", "capsule", "legacy capsule"])
 def test_exception_of_a_deleter_leaves_the_pending_one(
     adv: Any, unraisable: list[Any], last: str
 ) -> None:
     """The pending exception stays; the deleter's goes to the unraisable hook."""
-
-    def raise_error() -> None:
-        raise OwnError("from a deleter")
 
     made_from: dict[str, Any] = {
         "array": lambda array: array,
@@ -77,9 +75,6 @@ def test_exception_of_a_deleter_does_not_replace_the_imports(
     adv: Any, unraisable: list[Any], name: str
 ) -> None:
     """The import's error propagates; the deleter's goes to the unraisable hook."""
-
-    def raise_error() -> None:
-        raise OwnError("from a deleter")
 
     tensor = adv.make(deleter=raise_error, **REFUSED_TENSORS[name])
     with pytest.raises(BufferError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import importlib.util
 import os
 import struct
 import subprocess
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.extensions import load
 from helpers.leaks import blocks_left, heap_growth
 from native.build import compiler_environment, dlpack_include
 
@@ -46,10 +46,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def c(built: Path) -> Any:
     """The module in C, with the table loaded."""
-    spec = importlib.util.spec_from_file_location("c_table", built)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = load(built.parent, "c_table")
     module.load()
     return module
 

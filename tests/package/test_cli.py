@@ -71,56 +71,40 @@ def test_closed_stdout_exits_silently() -> None:
     assert (done.returncode, done.stderr) == (141, "")
 
 
-# --- version, include
+# --- include
 
 
-def test_version(capsys: Capture) -> None:
-    assert main(["version"]) == 0
-    assert capsys.readouterr().out == f"{refarray.__version__}\n"
+FOLDERS = [
+    ([], "get_include", "include", "did not install"),
+    (["--cmake-dir"], "get_cmake_dir", "share/cmake/refarray", "no CMake package next to"),
+    (["--pkgconfig-dir"], "get_pkgconfig_dir", "share/pkgconfig", "no pkg-config file next to"),
+]
 
 
-def test_include(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("refarray._build.get_include", lambda: "a folder")
-    assert main(["include"]) == 0
-    assert capsys.readouterr().out == "a folder\n"
-
-
-@pytest.mark.parametrize(
-    ("option", "function"),
-    [("--cmake-dir", "get_cmake_dir"), ("--pkgconfig-dir", "get_pkgconfig_dir")],
-)
+@pytest.mark.parametrize(("options", "function", "folder", "message"), FOLDERS)
 def test_folders_of_the_packages(
-    capsys: Capture, monkeypatch: pytest.MonkeyPatch, option: str, function: str
+    capsys: Capture,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    options: list[str],
+    function: str,
+    folder: str,
+    message: str,
 ) -> None:
+    monkeypatch.setattr("refarray._build.__file__", str(tmp_path / "_build.py"))
+    monkeypatch.setattr("refarray._native.__file__", str(tmp_path / "_native.so"))
+    assert main(["include", *options]) == 1
+    assert message in capsys.readouterr().err
+    (tmp_path / folder).mkdir(parents=True)
+    assert main(["include", *options]) == 0
+    assert capsys.readouterr().out == f"{tmp_path / folder}\n"
     monkeypatch.setattr(f"refarray._build.{function}", lambda: "a folder")
-    assert main(["include", option]) == 0
+    assert main(["include", *options]) == 0
     assert capsys.readouterr().out == "a folder\n"
+
+
+def test_one_folder_at_a_time() -> None:
     assert main(["include", "--cmake-dir", "--pkgconfig-dir"]) == 2
-
-
-def test_folders_that_are_not_installed(
-    capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr("refarray._build.__file__", str(tmp_path / "_build.py"))
-    monkeypatch.setattr("refarray._native.__file__", str(tmp_path / "_native.so"))
-    assert main(["include", "--cmake-dir"]) == 1
-    assert "no CMake package next to" in capsys.readouterr().err
-    assert main(["include", "--pkgconfig-dir"]) == 1
-    assert "no pkg-config file next to" in capsys.readouterr().err
-    (tmp_path / "share" / "cmake" / "refarray").mkdir(parents=True)
-    assert main(["include", "--cmake-dir"]) == 0
-
-
-def test_include_without_headers(
-    capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr("refarray._build.__file__", str(tmp_path / "_build.py"))
-    monkeypatch.setattr("refarray._native.__file__", str(tmp_path / "_native.so"))
-    assert main(["include"]) == 1
-    assert "did not install" in capsys.readouterr().err
-    (tmp_path / "include").mkdir()
-    assert main(["include"]) == 0
-    assert capsys.readouterr().out == f"{tmp_path / 'include'}\n"
 
 
 # --- inspect
@@ -321,18 +305,20 @@ def test_partner_that_fails(partner: Any, text: str, message: str) -> None:
     assert message in found.detail
 
 
-def test_partner_that_times_out(partner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_partners, "SECONDS", 0.5)
-    found = partner("import time\ntime.sleep(600)\n")
+@pytest.mark.parametrize(
+    ("limit", "code", "message"),
+    [
+        ("SECONDS", "import time; time.sleep(600)", "0.5 s without progress, or 60 s of CPU time"),
+        ("CPU_SECONDS", "while True: pass", "20 s without progress, or 0.5 s of CPU time"),
+    ],
+)
+def test_partner_that_does_not_end(
+    partner: Any, monkeypatch: pytest.MonkeyPatch, limit: str, code: str, message: str
+) -> None:
+    monkeypatch.setattr(_partners, limit, 0.5)
+    found = partner(code)
     assert found.failed
-    assert found.detail == "no answer: 0.5 s without progress, or 60 s of CPU time"
-
-
-def test_partner_that_never_ends(partner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_partners, "CPU_SECONDS", 0.5)
-    found = partner("while True: pass\n")
-    assert found.failed
-    assert found.detail == "no answer: 20 s without progress, or 0.5 s of CPU time"
+    assert found.detail == f"no answer: {message}"
 
 
 def test_partner_that_is_slow_but_makes_progress(

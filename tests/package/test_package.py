@@ -15,7 +15,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from helpers.extensions import configure, tool
+from helpers.extensions import configure, load, tool
 from native.build import compiler_environment
 
 import refarray
@@ -145,11 +145,7 @@ def test_a_consumer_compiles_and_links_with_the_headers_alone(tmp_path: Path) ->
     undefined = output("nm", "-DC", "--undefined-only", module)
     assert "refarray" not in undefined
 
-    spec = importlib.util.spec_from_file_location("consumer", module)
-    assert spec is not None
-    assert spec.loader is not None
-    consumer = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(consumer)
+    consumer = load(tmp_path, "consumer")
     array = refarray.zeros((2, 3), dtype="bfloat16")
     capsule = array.__dlpack__(max_version=(1, 3))
     assert consumer.take(capsule) == "bfloat16 2 cpu"
