@@ -132,7 +132,7 @@ def test_build_info_describes_this_build() -> None:
 
 
 def test_a_consumer_compiles_and_links_with_the_headers_alone(tmp_path: Path) -> None:
-    """One translation unit per header and one with all of them, in one module."""
+    """Two translation units with all headers, in one module."""
     module = tmp_path / f"consumer{sysconfig.get_config_var('EXT_SUFFIX')}"
     compiler = os.environ.get("CXX", "g++").split()
     flags = ["-std=c++20", "-O2", "-fPIC", "-shared"]

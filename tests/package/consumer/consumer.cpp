@@ -8,11 +8,7 @@
 #include <refarray/dlpack/wire.hpp>
 #include <string>
 
-// One translation unit for each header, which includes no other.
-bool use_device();
-bool use_dtype();
-bool use_managed();
-bool use_wire();
+bool use_headers();  // headers.cpp
 
 namespace {
 
@@ -41,12 +37,10 @@ PyObject* take(PyObject*, PyObject* capsule) {
 }
 
 /// use_headers() -> bool: whether every function of the four headers works.
-PyObject* use_headers(PyObject*, PyObject*) {
-  return PyBool_FromLong(use_device() && use_dtype() && use_managed() && use_wire());
-}
+PyObject* use(PyObject*, PyObject*) { return PyBool_FromLong(use_headers()); }
 
 PyMethodDef methods[] = {{"take", take, METH_O, nullptr},
-                         {"use_headers", use_headers, METH_NOARGS, nullptr},
+                         {"use_headers", use, METH_NOARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
 PyModuleDef_Slot slots[] = {{0, nullptr}};
 PyModuleDef definition = {
