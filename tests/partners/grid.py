@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from helpers.dtype_names import FLOAT8, SUB_BYTE
+from helpers.dtype_names import FLOAT8, INTEGERS, SUB_BYTE
 
 import refarray as ra
 from refarray import _native
@@ -20,22 +21,7 @@ NUMPY = SimpleNamespace(reshape=np.reshape, permute_dims=np.transpose, broadcast
 MAX_VERSION = (1, 3)
 
 # The dtypes that NumPy has; NumPy builds the expected values for all partners.
-DTYPES = (
-    "bool",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "float16",
-    "float32",
-    "float64",
-    "complex64",
-    "complex128",
-)
+DTYPES = ("bool", *INTEGERS, "float16", "float32", "float64", "complex64", "complex128")
 # Dtypes that only some partners have.
 NARROW = ("bfloat16", "complex32", *FLOAT8, *SUB_BYTE)
 
@@ -159,6 +145,48 @@ def assert_independent(source: Any, copy: Any, dtype: str) -> None:
     held = first(copy)
     put(source, one if held != one else two)
     assert first(copy) == held
+
+
+def check_import(
+    result: Any, dtype: str, layout: str = "flat", at: int | None = None, strides: Any = None
+) -> None:
+    """Checks refarray's import of an array with the values of the grid: what it is and, unless it
+    is empty, where."""
+    assert str(result.dtype) == dtype
+    assert result.shape == ours("int8", layout).shape
+    assert result.tolist() == expected(dtype, layout)
+    if result.size:
+        assert at is None or address(result) == at
+        assert strides is None or result.strides == tuple(strides)
+
+
+def check_passes_through(dtype: str, through: Callable[[Any], Any]) -> None:
+    """Checks that a partner passes refarray's array on, whatever its dtype is."""
+    source = ours(dtype)
+    back = through(source)
+    assert back.dtype == source.dtype
+    assert back.tolist() == source.tolist()
+    assert address(back) == address(source)
+
+
+def refill() -> Any:
+    return [ra.full((24,), 9, dtype=dtype) for dtype in ("int64", "float32")]
+
+
+def check_outlives(
+    read: Callable[[], Any], start: int = 0, make: Callable[[], Any] = refill
+) -> None:
+    """Checks that the values of the grid are still there although their owner is gone. What `make`
+    allocates would reuse and overwrite memory that was freed too early."""
+    gc.collect()
+    kept = [make() for _ in range(64)]
+    assert list(read()) == values("int64")[start:]
+    assert len(kept) == 64
+
+
+def element_strides(array: Any) -> tuple[int, ...]:
+    """The strides of an array that has them in bytes."""
+    return tuple(stride // array.itemsize for stride in array.strides)
 
 
 class Protocol:

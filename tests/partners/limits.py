@@ -21,17 +21,6 @@ DATA = Path(__file__).with_name("limits.toml")
 
 
 @dataclass(frozen=True)
-class Partner:
-    """A partner library and the protocols of the exchanges in each direction."""
-
-    name: str
-    distribution: str
-    seen: str  # the version for which its limits were last reviewed
-    to: str
-    from_: str
-
-
-@dataclass(frozen=True)
 class Limit:
     """A facet that releases of a partner do not support, and the exception that they raise."""
 
@@ -97,10 +86,7 @@ def _quirks() -> Iterator[Quirk]:
 
 LIMITS = tuple(_limits())
 QUIRKS = {quirk.id: quirk for quirk in _quirks()}
-PARTNERS = {
-    name: Partner(name, row["distribution"], row["seen"], row["to"], row["from"])
-    for name, row in TABLES.items()
-}
+PARTNERS = {name: row["distribution"] for name, row in TABLES.items()}
 MET: set[Limit] = set()  # limits met in this run
 SHOWN: set[Quirk] = set()
 
@@ -108,7 +94,7 @@ SHOWN: set[Quirk] = set()
 @cache
 def installed(partner: str) -> str | None:
     try:
-        return metadata.version(PARTNERS[partner].distribution)
+        return metadata.version(PARTNERS[partner])
     except metadata.PackageNotFoundError:
         return None  # its tests are collected anyway; they fail unless deselected
 

@@ -3,7 +3,6 @@ expressions in it and in strict namespaces."""
 
 from __future__ import annotations
 
-import gc
 import inspect
 import json
 import math
@@ -25,41 +24,29 @@ from modes import expressions
 
 import refarray as ra
 
-from . import limits
-from .grid import (
-    DTYPES,
-    LAYOUTS,
-    MAX_VERSION,
-    NARROW,
-    address,
-    assert_independent,
-    assert_writes_seen,
-    expected,
-    info,
-    ours,
-    values,
-)
+from . import grid, limits
+from .grid import expected, values
 
 pytestmark = pytest.mark.array_api_strict
 
-HELD = [name for name in DTYPES if name != "float16"]
-KEYWORDS = ({}, {"max_version": MAX_VERSION}, {"max_version": (0, 8)}, {"copy": False})
+HELD = [name for name in grid.DTYPES if name != "float16"]
+KEYWORDS = ({}, {"max_version": grid.MAX_VERSION}, {"max_version": (0, 8)}, {"copy": False})
 
 
 def theirs(xp: ModuleType, dtype: str, layout: str = "flat") -> Any:
-    return LAYOUTS[layout].build(xp, xp.asarray(values(dtype), dtype=getattr(xp, dtype)))
+    return grid.LAYOUTS[layout].build(xp, xp.asarray(values(dtype), dtype=getattr(xp, dtype)))
 
 
 def listed(array: Any) -> Any:
     return array._array.tolist()
 
 
-@run_each("layout", LAYOUTS)
-@run_each("dtype", DTYPES)
+@run_each("layout", grid.LAYOUTS)
+@run_each("dtype", grid.DTYPES)
 def test_the_strict_namespace_reads_ours(
     array_api_strict: ModuleType, dtype: str, layout: str
 ) -> None:
-    source = ours(dtype, layout)
+    source = grid.ours(dtype, layout)
     facets = (f"dtype:{dtype}",)
     for take in (array_api_strict.from_dlpack, array_api_strict.asarray):
         result = limits.attempt("array_api_strict", "to", facets, lambda: take(source))  # noqa: B023
@@ -69,17 +56,17 @@ def test_the_strict_namespace_reads_ours(
         assert result.shape == source.shape
         assert listed(result) == expected(dtype, layout)
     if result is not None and source.size:
-        assert array_api_strict.from_dlpack(source)._array.ctypes.data == address(source)
+        assert array_api_strict.from_dlpack(source)._array.ctypes.data == grid.address(source)
 
 
-@run_each("dtype", NARROW)
+@run_each("dtype", grid.NARROW)
 def test_narrow_dtypes_are_refused_by_numpy(array_api_strict: ModuleType, dtype: str) -> None:
-    source = ours(dtype)
+    source = grid.ours(dtype)
     take = array_api_strict.from_dlpack
     assert limits.attempt("numpy", "to", (f"dtype:{dtype}",), lambda: take(source)) is None
 
 
-@run_each("layout", LAYOUTS)
+@run_each("layout", grid.LAYOUTS)
 @run_each("dtype", HELD)
 def test_we_read_the_strict_namespace(
     array_api_strict: ModuleType, dtype: str, layout: str
@@ -89,28 +76,28 @@ def test_we_read_the_strict_namespace(
         if not origin._array.flags.writeable and keywords.get("max_version") == (0, 8):
             continue  # NumPy's error, which test_numpy.py covers
         result = ra.from_dlpack(origin, **keywords)
-        assert str(result.dtype) == dtype
-        assert result.shape == origin.shape
-        assert result.tolist() == expected(dtype, layout)
+        grid.check_import(result, dtype, layout, origin._array.ctypes.data)
         assert result.readonly is not origin._array.flags.writeable
-        if result.size:
-            assert address(result) == origin._array.ctypes.data
 
 
 def test_copies_and_aliases(array_api_strict: ModuleType) -> None:
-    source, origin = ours("float64"), theirs(array_api_strict, "float64")
-    assert_independent(source, array_api_strict.from_dlpack(source, copy=True)._array, "float64")
-    assert_writes_seen(source, array_api_strict.from_dlpack(source, copy=False)._array, "float64")
-    assert_independent(origin._array, ra.from_dlpack(origin, copy=True), "float64")
-    assert_writes_seen(origin._array, ra.from_dlpack(origin, copy=False), "float64")
+    source, origin = grid.ours("float64"), theirs(array_api_strict, "float64")
+    grid.assert_independent(
+        source, array_api_strict.from_dlpack(source, copy=True)._array, "float64"
+    )
+    grid.assert_writes_seen(
+        source, array_api_strict.from_dlpack(source, copy=False)._array, "float64"
+    )
+    grid.assert_independent(origin._array, ra.from_dlpack(origin, copy=True), "float64")
+    grid.assert_writes_seen(origin._array, ra.from_dlpack(origin, copy=False), "float64")
 
 
 def test_read_only_round_trips(array_api_strict: ModuleType) -> None:
-    result = array_api_strict.from_dlpack(ours("float32").as_readonly())
+    result = array_api_strict.from_dlpack(grid.ours("float32").as_readonly())
     assert not result._array.flags.writeable
     back = ra.from_dlpack(result)
     assert back.readonly
-    assert info(back)["flags"] & 1
+    assert grid.info(back)["flags"] & 1
 
 
 @pytest.mark.quirk("array-api-strict-device-is-a-label")
@@ -119,7 +106,7 @@ def test_simulated_devices_are_all_the_cpu(array_api_strict: ModuleType) -> None
     origin = array_api_strict.asarray([1.0], device=device)
     assert origin.__dlpack_device__() == (1, 0)
     assert ra.from_dlpack(origin).device == ra.Device("cpu")
-    taken = array_api_strict.from_dlpack(ours("float32"), device=device)
+    taken = array_api_strict.from_dlpack(grid.ours("float32"), device=device)
     assert taken.device == device
 
 
@@ -133,13 +120,10 @@ def test_an_old_revision_refuses_the_new_keywords(array_api_strict: ModuleType) 
 
 
 def test_lifetimes(array_api_strict: ModuleType) -> None:
-    theirs_now = array_api_strict.from_dlpack(ours("int64"))
+    theirs_now = array_api_strict.from_dlpack(grid.ours("int64"))
     ours_now = ra.from_dlpack(theirs(array_api_strict, "int64"))
-    gc.collect()
-    scratch = [ra.zeros((24,), dtype="int64") for _ in range(64)]
-    assert listed(theirs_now) == values("int64")
-    assert ours_now.tolist() == values("int64")
-    assert len(scratch) == 64
+    grid.check_outlives(lambda: listed(theirs_now))
+    grid.check_outlives(ours_now.tolist)
 
 
 def kinds(function: Any) -> list[tuple[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from types import ModuleType
 from typing import Any
 
@@ -12,40 +11,26 @@ from helpers.cases import run_each
 import refarray as ra
 from refarray import _native
 
-from . import limits
-from .grid import (
-    DTYPES,
-    LAYOUTS,
-    MAX_VERSION,
-    NARROW,
-    address,
-    expected,
-    first,
-    info,
-    marks,
-    ours,
-    put,
-    values,
-)
+from . import grid, limits
 
 pytestmark = pytest.mark.jax
 
 # JAX exports float4 although it does not import it; XLA has none of the others.
 MISSING = ("complex32", "float6_e2m3fn", "float6_e3m2fn")
-HELD = [name for name in (*DTYPES, *NARROW) if name not in MISSING]
+HELD = [name for name in (*grid.DTYPES, *grid.NARROW) if name not in MISSING]
 ALIGNMENT = 64
 
 
 def theirs(jax: ModuleType, dtype: str, layout: str = "flat") -> Any:
     """JAX arrays are always compact: each layout is a new array of the same values."""
-    return LAYOUTS[layout].build(jax.numpy, jax.numpy.asarray(values(dtype), dtype=dtype))
+    return grid.LAYOUTS[layout].build(jax.numpy, jax.numpy.asarray(grid.values(dtype), dtype=dtype))
 
 
-@run_each("layout", LAYOUTS)
-@run_each("dtype", DTYPES)
+@run_each("layout", grid.LAYOUTS)
+@run_each("dtype", grid.DTYPES)
 def test_jax_reads_ours(jax: ModuleType, dtype: str, layout: str) -> None:
-    source = ours(dtype, layout)
-    if LAYOUTS[layout].broadcast:
+    source = grid.ours(dtype, layout)
+    if grid.LAYOUTS[layout].broadcast:
         with pytest.raises(
             BufferError, match="read-only"
         ):  # raised by refarray: JAX requests a legacy capsule
@@ -57,47 +42,45 @@ def test_jax_reads_ours(jax: ModuleType, dtype: str, layout: str) -> None:
         return
     assert str(result.dtype) == dtype
     assert result.shape == source.shape
-    assert result.tolist() == expected(dtype, layout)
-    if source.size and LAYOUTS[layout].compact:
-        assert address(source) % ALIGNMENT == 0
-        assert result.unsafe_buffer_pointer() == address(source)
+    assert result.tolist() == grid.expected(dtype, layout)
+    if source.size and grid.LAYOUTS[layout].compact:
+        assert grid.address(source) % ALIGNMENT == 0
+        assert result.unsafe_buffer_pointer() == grid.address(source)
 
 
-@run_each("dtype", NARROW)
+@run_each("dtype", grid.NARROW)
 def test_jax_reads_our_narrow_dtypes(jax: ModuleType, dtype: str) -> None:
-    source = ours(dtype)
+    source = grid.ours(dtype)
     facets = (f"dtype:{dtype}",)
     result = limits.attempt("jax", "to", facets, lambda: jax.dlpack.from_dlpack(source))
     if result is not None:
         assert str(result.dtype) == dtype
-        assert result.astype("float64").tolist() == expected(dtype)
+        assert result.astype("float64").tolist() == grid.expected(dtype)
 
 
-@run_each("layout", LAYOUTS)
+@run_each("layout", grid.LAYOUTS)
 @run_each("dtype", HELD)
 def test_we_read_jax(jax: ModuleType, dtype: str, layout: str) -> None:
     origin = theirs(jax, dtype, layout)
-    for keywords in ({}, {"max_version": MAX_VERSION}, {"copy": False}):
+    for keywords in ({}, {"max_version": grid.MAX_VERSION}, {"copy": False}):
         result = ra.from_dlpack(origin, **keywords)
-        assert str(result.dtype) == dtype
-        assert result.shape == origin.shape
-        assert result.tolist() == expected(dtype, layout)
-        if origin.size != 0:
-            assert address(result) == origin.unsafe_buffer_pointer()
+        grid.check_import(
+            result, dtype, layout, origin.unsafe_buffer_pointer() if origin.size else None
+        )
 
 
 @pytest.mark.quirk("jax-legacy-only")
 def test_jax_exports_a_legacy_capsule_for_any_version(jax: ModuleType) -> None:
-    capsule = theirs(jax, "float32").__dlpack__(max_version=MAX_VERSION)
+    capsule = theirs(jax, "float32").__dlpack__(max_version=grid.MAX_VERSION)
     assert _native._inspect_capsule(capsule)["struct"] == "DLManagedTensor"
 
 
 def test_a_copy_of_jaxs_data_may_be_written(jax: ModuleType) -> None:
     origin = theirs(jax, "float32")
     copy = ra.from_dlpack(origin, copy=True)
-    put(copy, marks("float32")[0])
-    assert first(copy) == marks("float32")[0]
-    assert origin.tolist() == values("float32")
+    grid.put(copy, grid.marks("float32")[0])
+    assert grid.first(copy) == grid.marks("float32")[0]
+    assert origin.tolist() == grid.values("float32")
 
 
 @pytest.mark.quirk("jax-immutable-arrives-writable")
@@ -108,42 +91,42 @@ def test_jaxs_immutable_data_arrives_writable(jax: ModuleType) -> None:
     """
     origin = theirs(jax, "float32")
     alias = ra.from_dlpack(origin)
-    assert address(alias) == origin.unsafe_buffer_pointer()
+    assert grid.address(alias) == origin.unsafe_buffer_pointer()
     assert not alias.readonly
     guarded = alias.as_readonly()
     with pytest.raises(ValueError, match="read-only"):
-        put(guarded, marks("float32")[0])
-    assert origin.tolist() == values("float32")
+        grid.put(guarded, grid.marks("float32")[0])
+    assert origin.tolist() == grid.values("float32")
 
 
 def test_read_only_data_is_refused_to_jax(jax: ModuleType) -> None:
     """JAX requests legacy capsules, which have no read-only flag."""
     with pytest.raises(BufferError):
-        jax.dlpack.from_dlpack(ours("float32").as_readonly())
+        jax.dlpack.from_dlpack(grid.ours("float32").as_readonly())
 
 
 def test_jax_sees_what_we_write_into_what_it_aliases(jax: ModuleType) -> None:
-    source = ours("float32")
+    source = grid.ours("float32")
     result = jax.dlpack.from_dlpack(source, copy=False)
-    put(source, 7.0)
-    assert result.unsafe_buffer_pointer() == address(source)
+    grid.put(source, 7.0)
+    assert result.unsafe_buffer_pointer() == grid.address(source)
     assert result.tolist()[0] == 7.0
 
 
 @pytest.mark.quirk("jax-copy-true-aliases")
 def test_jax_does_not_copy_under_copy_true(jax: ModuleType) -> None:
     """JAX 0.10.2 neither passes copy to the producer nor copies aligned data."""
-    source = ours("float32")
-    assert jax.dlpack.from_dlpack(source, copy=True).unsafe_buffer_pointer() == address(source)
+    source = grid.ours("float32")
+    assert jax.dlpack.from_dlpack(source, copy=True).unsafe_buffer_pointer() == grid.address(source)
 
 
 @pytest.mark.quirk("jax-copies-unaligned")
 def test_jax_copies_unaligned_data(jax: ModuleType) -> None:
-    source = ours("float32", "offset")
-    assert address(source) % ALIGNMENT != 0
+    source = grid.ours("float32", "offset")
+    assert grid.address(source) % ALIGNMENT != 0
     result = jax.dlpack.from_dlpack(source)
-    assert result.unsafe_buffer_pointer() != address(source)
-    assert result.tolist() == expected("float32", "offset")
+    assert result.unsafe_buffer_pointer() != grid.address(source)
+    assert result.tolist() == grid.expected("float32", "offset")
     with pytest.raises(ValueError, match="aligned"):
         jax.dlpack.from_dlpack(source, copy=False)
 
@@ -158,36 +141,29 @@ def test_jax_narrows_64_bit_types_by_default(jax: ModuleType) -> None:
             ("float64", "float32"),
             ("complex128", "complex64"),
         ):
-            source = ours(dtype)
+            source = grid.ours(dtype)
             for copy in (None, False):
                 result = jax.dlpack.from_dlpack(source, copy=copy)
                 assert str(result.dtype) == narrow
-                assert result.unsafe_buffer_pointer() != address(source)
+                assert result.unsafe_buffer_pointer() != grid.address(source)
     finally:
         jax.config.update("jax_enable_x64", True)
 
 
 def test_our_data_outlives_our_array_in_jax(jax: ModuleType) -> None:
-    result = jax.dlpack.from_dlpack(ours("int64"))
-    gc.collect()
-    scratch = [ra.zeros((24,), dtype="int64") for _ in range(64)]
-    assert result.tolist() == values("int64")
-    assert len(scratch) == 64
+    grid.check_outlives(jax.dlpack.from_dlpack(grid.ours("int64")).tolist)
 
 
 def test_jaxs_data_outlives_its_array(jax: ModuleType) -> None:
     view = ra.from_dlpack(theirs(jax, "int64"))[2:]
-    gc.collect()
-    scratch = [jax.numpy.zeros(24) for _ in range(64)]
-    assert view.tolist() == values("int64")[2:]
-    assert len(scratch) == 64
+    grid.check_outlives(view.tolist, 2, lambda: jax.numpy.zeros(24))
 
 
 def test_a_round_trip_keeps_the_address(jax: ModuleType) -> None:
-    source = ours("float32", "cube")
+    source = grid.ours("float32", "cube")
     back = ra.from_dlpack(jax.dlpack.from_dlpack(source))
-    assert address(back) == address(source)
-    assert info(back)["shape"] == (2, 3, 4)
+    assert grid.address(back) == grid.address(source)
+    assert grid.info(back)["shape"] == (2, 3, 4)
 
 
 @pytest.mark.parametrize("name", ["int4", "uint4", "int2"])

@@ -13,89 +13,73 @@ from helpers.cases import run_each
 import refarray as ra
 from refarray import _native
 
-from . import limits
-from .grid import (
-    DTYPES,
-    LAYOUTS,
-    MAX_VERSION,
-    NARROW,
-    NUMPY,
-    Protocol,
-    address,
-    assert_writes_seen,
-    expected,
-    info,
-    marks,
-    ours,
-    put,
-    values,
-)
+from . import grid, limits
 
 pytestmark = pytest.mark.pyarrow
 
 IS_COPIED = 2
 # Without bool, which is a bit in Arrow's arrays.
-HELD = [name for name in DTYPES if name != "bool" and not name.startswith("complex")]
+HELD = [name for name in grid.DTYPES if name != "bool" and not name.startswith("complex")]
 FLAT = ("flat", "one", "offset")
-KEYWORDS = ({}, {"max_version": MAX_VERSION}, {"copy": False}, {"device": "cpu"})
+KEYWORDS = ({}, {"max_version": grid.MAX_VERSION}, {"copy": False}, {"device": "cpu"})
 
 
 def arrow_facets(dtype: str, layout: str) -> tuple[str, ...]:
     """The facet that Tensor.from_numpy() checks first: negative strides come before the dtype."""
-    return (f"layout:{layout}",) if LAYOUTS[layout].negative else (f"dtype:{dtype}",)
+    return (f"layout:{layout}",) if grid.LAYOUTS[layout].negative else (f"dtype:{dtype}",)
 
 
 def theirs(pyarrow: ModuleType, dtype: str, layout: str = "flat") -> tuple[Any, Any]:
     """A NumPy array of the grid, and the Arrow tensor that shares its memory."""
-    origin = LAYOUTS[layout].build(NUMPY, np.array(values(dtype), dtype=dtype))
+    origin = grid.LAYOUTS[layout].build(grid.NUMPY, np.array(grid.values(dtype), dtype=dtype))
     return origin, pyarrow.Tensor.from_numpy(origin)
 
 
-@run_each("layout", LAYOUTS)
-@run_each("dtype", DTYPES)
+@run_each("layout", grid.LAYOUTS)
+@run_each("dtype", grid.DTYPES)
 def test_arrows_tensor_reads_ours(pyarrow: ModuleType, dtype: str, layout: str) -> None:
-    source = ours(dtype, layout)
+    source = grid.ours(dtype, layout)
     facets = (f"dtype:{dtype}", f"layout:{layout}")
     tensor = limits.attempt("pyarrow", "to", facets, lambda: pyarrow.Tensor.from_dlpack(source))
     if tensor is None:
         return
     assert tensor.shape == source.shape
     assert tensor.to_numpy().dtype == np.dtype(dtype)
-    assert tensor.to_numpy().tolist() == expected(dtype, layout)
+    assert tensor.to_numpy().tolist() == grid.expected(dtype, layout)
     if source.size:
-        assert tensor.to_numpy().ctypes.data == address(source)
+        assert tensor.to_numpy().ctypes.data == grid.address(source)
         assert tensor.is_mutable is not source.readonly
         assert tensor.strides == tuple(stride * source.itemsize for stride in source.strides)
 
 
-@run_each("dtype", NARROW)
+@run_each("dtype", grid.NARROW)
 def test_arrow_has_no_narrow_dtypes(pyarrow: ModuleType, dtype: str) -> None:
-    source = ours(dtype)
+    source = grid.ours(dtype)
     for kind in (pyarrow.Tensor, pyarrow.Array):
         take = kind.from_dlpack
         assert limits.attempt("pyarrow", "to", (f"dtype:{dtype}",), lambda: take(source)) is None  # noqa: B023
 
 
 @run_each("layout", FLAT)
-@run_each("dtype", DTYPES)
+@run_each("dtype", grid.DTYPES)
 def test_arrows_array_reads_ours(pyarrow: ModuleType, dtype: str, layout: str) -> None:
-    source = ours(dtype, layout)
+    source = grid.ours(dtype, layout)
     facets = (f"dtype:{dtype}",)
     array = limits.attempt("pyarrow", "to", facets, lambda: pyarrow.Array.from_dlpack(source))
     if array is not None:
-        assert array.to_pylist() == expected(dtype, layout)
-        assert array.buffers()[1].address == address(source)
+        assert array.to_pylist() == grid.expected(dtype, layout)
+        assert array.buffers()[1].address == grid.address(source)
 
 
 @pytest.mark.quirk("pyarrow-array-is-1-d")
-@run_each("layout", [name for name in LAYOUTS if name not in FLAT])
+@run_each("layout", [name for name in grid.LAYOUTS if name not in FLAT])
 def test_arrows_array_imports_flat_data_only(pyarrow: ModuleType, layout: str) -> None:
     with pytest.raises(pyarrow.ArrowInvalid, match="one dimensional"):
-        pyarrow.Array.from_dlpack(ours("float32", layout))
+        pyarrow.Array.from_dlpack(grid.ours("float32", layout))
 
 
-@run_each("layout", LAYOUTS)
-@run_each("dtype", [name for name in DTYPES if name != "bool"])
+@run_each("layout", grid.LAYOUTS)
+@run_each("dtype", [name for name in grid.DTYPES if name != "bool"])
 def test_we_read_arrows_tensor(pyarrow: ModuleType, dtype: str, layout: str) -> None:
     facets = arrow_facets(dtype, layout)
     made = limits.attempt("pyarrow", "from", facets, lambda: theirs(pyarrow, dtype, layout))
@@ -104,33 +88,29 @@ def test_we_read_arrows_tensor(pyarrow: ModuleType, dtype: str, layout: str) -> 
     origin, tensor = made
     for keywords in KEYWORDS:
         result = ra.from_dlpack(tensor, **keywords)
-        assert str(result.dtype) == dtype
-        assert result.shape == origin.shape
-        assert result.tolist() == expected(dtype, layout)
-        if origin.size:
-            assert address(result) == origin.ctypes.data
-            assert result.readonly is not origin.flags.writeable
+        grid.check_import(result, dtype, layout, origin.ctypes.data)
+        assert not origin.size or result.readonly is not origin.flags.writeable
 
 
 @pytest.mark.quirk("pyarrow-bool-tensor-uint8")
 def test_a_tensor_of_bool_arrives_as_bytes(pyarrow: ModuleType) -> None:
     result = ra.from_dlpack(theirs(pyarrow, "bool")[1])
     assert str(result.dtype) == "uint8"
-    assert result.tolist() == values("bool")
+    assert result.tolist() == grid.values("bool")
 
 
 @run_each("dtype", HELD)
 def test_we_read_arrows_array_read_only(pyarrow: ModuleType, dtype: str) -> None:
-    origin = pyarrow.array(np.array(values(dtype), dtype=dtype))
-    for source, numbers in ((origin, values(dtype)), (origin[5:11], values(dtype)[5:11])):
+    origin = pyarrow.array(np.array(grid.values(dtype), dtype=dtype))
+    for source, numbers in ((origin, grid.values(dtype)), (origin[5:11], grid.values(dtype)[5:11])):
         result = ra.from_dlpack(source)
         assert str(result.dtype) == dtype
         assert result.tolist() == numbers
         assert result.readonly
         start = source.offset * result.itemsize
-        assert address(result) == source.buffers()[1].address + start
+        assert grid.address(result) == source.buffers()[1].address + start
         with pytest.raises(ValueError, match="read-only"):
-            put(result, marks(dtype)[0])
+            grid.put(result, grid.marks(dtype)[0])
         with pytest.raises(BufferError):
             result.__dlpack__()
 
@@ -164,14 +144,14 @@ def test_a_subclass_says_its_device(pyarrow: ModuleType) -> None:
 
 @run_each("dtype", HELD)
 def test_writes_are_seen_on_both_sides(pyarrow: ModuleType, dtype: str) -> None:
-    source = ours(dtype, "window")
-    assert_writes_seen(source, pyarrow.Tensor.from_dlpack(source).to_numpy(), dtype)
+    source = grid.ours(dtype, "window")
+    grid.assert_writes_seen(source, pyarrow.Tensor.from_dlpack(source).to_numpy(), dtype)
     origin, tensor = theirs(pyarrow, dtype, "window")
-    assert_writes_seen(origin, ra.from_dlpack(tensor), dtype)
+    grid.assert_writes_seen(origin, ra.from_dlpack(tensor), dtype)
 
 
 def test_read_only_round_trips(pyarrow: ModuleType) -> None:
-    source = ours("float32").as_readonly()
+    source = grid.ours("float32").as_readonly()
     tensor = pyarrow.Tensor.from_dlpack(source)
     assert not tensor.is_mutable
     assert not tensor.to_numpy().flags.writeable
@@ -181,30 +161,32 @@ def test_read_only_round_trips(pyarrow: ModuleType) -> None:
     origin.flags.writeable = False
     result = ra.from_dlpack(pyarrow.Tensor.from_numpy(origin))
     assert result.readonly
-    assert info(result)["flags"] & 1
+    assert grid.info(result)["flags"] & 1
 
 
 def test_copies_are_flagged_and_writable(pyarrow: ModuleType) -> None:
     origin, tensor = theirs(pyarrow, "float64")
     for source in (tensor, pyarrow.array(origin)):
-        capsule = source.__dlpack__(max_version=MAX_VERSION, copy=True)
+        capsule = source.__dlpack__(max_version=grid.MAX_VERSION, copy=True)
         assert _native._inspect_capsule(capsule)["flags"] == IS_COPIED
         copy = ra.from_dlpack(source, copy=True)
         assert not copy.readonly
-        put(copy, 7.0)
+        grid.put(copy, 7.0)
         assert origin[0] == 0.0
-    ours_ = ours("float64")
+    ours_ = grid.ours("float64")
     for kind in (pyarrow.Tensor, pyarrow.Array):
         copied = ra.from_dlpack(kind.from_dlpack(ours_, copy=True))
-        assert address(copied) != address(ours_)
-        assert copied.tolist() == values("float64")
-        assert address(ra.from_dlpack(kind.from_dlpack(ours_, copy=False))) == address(ours_)
+        assert grid.address(copied) != grid.address(ours_)
+        assert copied.tolist() == grid.values("float64")
+        assert grid.address(ra.from_dlpack(kind.from_dlpack(ours_, copy=False))) == grid.address(
+            ours_
+        )
 
 
 @pytest.mark.quirk("pyarrow-device-names")
 def test_arrow_accepts_devices_as_pairs(pyarrow: ModuleType) -> None:
-    source = ours("float32")
-    assert pyarrow.Tensor.from_dlpack(source, device=(1, 0)).to_numpy().ctypes.data == address(
+    source = grid.ours("float32")
+    assert pyarrow.Tensor.from_dlpack(source, device=(1, 0)).to_numpy().ctypes.data == grid.address(
         source
     )
     with pytest.raises(TypeError, match="dl_device must be a tuple of two ints, not 'cpu'"):
@@ -217,7 +199,7 @@ def test_a_legacy_capsule_of_an_array_arrives_writable(pyarrow: ModuleType) -> N
     with pytest.warns(DeprecationWarning, match="unversioned"):
         result = ra.from_dlpack(origin, max_version=(0, 8))
     assert not result.readonly
-    assert address(result) == origin.buffers()[1].address
+    assert grid.address(result) == origin.buffers()[1].address
 
 
 @pytest.mark.quirk("pyarrow-legacy-copy")
@@ -228,54 +210,49 @@ def test_arrow_refuses_copy_to_legacy_consumers(pyarrow: ModuleType, copy: bool)
 
 
 def test_only_the_methods_are_needed(pyarrow: ModuleType) -> None:
-    source = ours("int32", "cube")
-    tensor = pyarrow.Tensor.from_dlpack(Protocol(source))
-    assert tensor.to_numpy().ctypes.data == address(source)
+    source = grid.ours("int32", "cube")
+    tensor = pyarrow.Tensor.from_dlpack(grid.Protocol(source))
+    assert tensor.to_numpy().ctypes.data == grid.address(source)
 
 
-@run_each("dtype", DTYPES)
+@run_each("dtype", grid.DTYPES)
 def test_arrow_reads_our_buffer(pyarrow: ModuleType, dtype: str) -> None:
-    source = ours(dtype, "offset")
+    source = grid.ours(dtype, "offset")
     for array in (source, source.as_readonly()):
         buffer = pyarrow.py_buffer(array)
-        assert buffer.address == address(source)
+        assert buffer.address == grid.address(source)
         assert buffer.size == source.nbytes
         assert buffer.is_mutable is not array.readonly
 
 
-@run_each("dtype", DTYPES)
+@run_each("dtype", grid.DTYPES)
 def test_we_read_arrows_buffer(pyarrow: ModuleType, dtype: str) -> None:
-    origin = np.array(values(dtype), dtype=dtype)
+    origin = np.array(grid.values(dtype), dtype=dtype)
     result = ra.from_buffer(pyarrow.py_buffer(origin.tobytes()), dtype=dtype)
     assert result.readonly
-    assert result.tolist() == values(dtype)
+    assert result.tolist() == grid.values(dtype)
     shared = ra.from_buffer(pyarrow.py_buffer(origin), dtype=dtype)
-    assert address(shared) == origin.ctypes.data
-    assert_writes_seen(origin, shared, dtype)
+    assert grid.address(shared) == origin.ctypes.data
+    grid.assert_writes_seen(origin, shared, dtype)
 
 
 def test_our_data_outlives_our_array_in_arrow(pyarrow: ModuleType) -> None:
-    tensor = pyarrow.Tensor.from_dlpack(ours("int64"))
-    array = pyarrow.Array.from_dlpack(ours("int64"))[2:]
-    buffer = pyarrow.py_buffer(ours("int64"))
-    gc.collect()
-    scratch = [ra.zeros((24,), dtype="int64") for _ in range(64)]
-    assert tensor.to_numpy().tolist() == values("int64")
-    assert array.to_pylist() == values("int64")[2:]
-    assert np.frombuffer(buffer, dtype="int64").tolist() == values("int64")
-    assert len(scratch) == 64
+    tensor = pyarrow.Tensor.from_dlpack(grid.ours("int64"))
+    array = pyarrow.Array.from_dlpack(grid.ours("int64"))[2:]
+    buffer = pyarrow.py_buffer(grid.ours("int64"))
+    grid.check_outlives(lambda: tensor.to_numpy().tolist())
+    grid.check_outlives(array.to_pylist, 2)
+    grid.check_outlives(lambda: np.frombuffer(buffer, dtype="int64").tolist())
 
 
 def test_arrows_data_outlives_its_arrays(pyarrow: ModuleType) -> None:
     views = [
-        ra.from_dlpack(pyarrow.array(values("int64")))[2:],
+        ra.from_dlpack(pyarrow.array(grid.values("int64")))[2:],
         ra.from_dlpack(theirs(pyarrow, "int64")[1])[2:],
-        ra.from_buffer(pyarrow.array(values("int64")).buffers()[1], dtype="int64")[2:24],
+        ra.from_buffer(pyarrow.array(grid.values("int64")).buffers()[1], dtype="int64")[2:24],
     ]
-    gc.collect()
-    scratch = [pyarrow.array(range(24)) for _ in range(64)]
-    assert [view.tolist() for view in views] == [values("int64")[2:]] * 3
-    assert len(scratch) == 64
+    for view in views:
+        grid.check_outlives(view.tolist, 2, lambda: pyarrow.array(range(24)))
 
 
 # --- __arrow_c_array__
@@ -283,14 +260,14 @@ def test_arrows_data_outlives_its_arrays(pyarrow: ModuleType) -> None:
 
 @run_each("dtype", [*HELD, "bool"])
 def test_arrow_takes_one_dimensional_arrays(pyarrow: ModuleType, dtype: str) -> None:
-    source = ra.asarray(values(dtype), dtype=dtype)
+    source = ra.asarray(grid.values(dtype), dtype=dtype)
     array = pyarrow.array(source)
     array.validate(full=True)
     assert str(array.type) == {"float16": "halffloat", "float32": "float", "float64": "double"}.get(
         dtype, dtype
     )
     assert array.to_pylist() == source.tolist() and array.null_count == 0
-    shared = array.buffers()[1].address == address(source)
+    shared = array.buffers()[1].address == grid.address(source)
     assert shared is (dtype != "bool")
     assert pyarrow.array(ra.flip(source)).to_pylist() == source.tolist()[::-1]
     assert pyarrow.array(source[:0]).to_pylist() == []

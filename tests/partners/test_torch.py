@@ -14,26 +14,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.cases import run_each
+from helpers.cases import cases, run_each
 
 import refarray as ra
 from refarray import _native
 
-from . import limits
-from .grid import (
-    DTYPES,
-    LAYOUTS,
-    MAX_VERSION,
-    NARROW,
-    Protocol,
-    address,
-    assert_independent,
-    assert_writes_seen,
-    expected,
-    info,
-    ours,
-    values,
-)
+from . import grid, limits
 
 pytestmark = [
     pytest.mark.torch,
@@ -41,53 +27,59 @@ pytestmark = [
 ]
 
 # PyTorch 2.13 has no negative strides: its tensors cannot hold them and its importer aborts.
-POSITIVE = [name for name, layout in LAYOUTS.items() if not layout.negative]
-KEYWORDS = ({}, {"max_version": MAX_VERSION}, {"max_version": (0, 8)}, {"copy": True})
-NEGATIVE = [name for name, layout in LAYOUTS.items() if layout.negative]
-HELD = [name for name in (*DTYPES, *NARROW) if limits.find("torch", "to", f"dtype:{name}") is None]
-WRITABLE = [name for name in POSITIVE if not (name.startswith("empty") or LAYOUTS[name].broadcast)]
+POSITIVE = [name for name, layout in grid.LAYOUTS.items() if not layout.negative]
+KEYWORDS = ({}, {"max_version": grid.MAX_VERSION}, {"max_version": (0, 8)}, {"copy": True})
+NEGATIVE = [name for name, layout in grid.LAYOUTS.items() if layout.negative]
+HELD = [
+    name
+    for name in (*grid.DTYPES, *grid.NARROW)
+    if limits.find("torch", "to", f"dtype:{name}") is None
+]
+WRITABLE = [
+    name for name in POSITIVE if not (name.startswith("empty") or grid.LAYOUTS[name].broadcast)
+]
 
 
 def theirs(torch: ModuleType, dtype: str, layout: str = "flat") -> Any:
     xp = SimpleNamespace(
         reshape=torch.reshape, permute_dims=torch.permute, broadcast_to=torch.broadcast_to
     )
-    flat = torch.tensor(values(dtype)).to(getattr(torch, dtype))
-    return LAYOUTS[layout].build(xp, flat)
+    flat = torch.tensor(grid.values(dtype)).to(getattr(torch, dtype))
+    return grid.LAYOUTS[layout].build(xp, flat)
 
 
 def imports(tensor: Any) -> dict[str, Any]:
     """The same tensor imported through each protocol; all must give the same array."""
     return {
         "exchange API": ra.from_dlpack(tensor),
-        "protocol": ra.from_dlpack(tensor, max_version=MAX_VERSION),
+        "protocol": ra.from_dlpack(tensor, max_version=grid.MAX_VERSION),
         "legacy": ra.from_dlpack(tensor, max_version=(0, 8)),
-        "hidden API": ra.from_dlpack(Protocol(tensor)),
+        "hidden API": ra.from_dlpack(grid.Protocol(tensor)),
     }
 
 
 @run_each("layout", POSITIVE)
-@run_each("dtype", DTYPES)
+@run_each("dtype", grid.DTYPES)
 def test_torch_reads_ours(torch: ModuleType, dtype: str, layout: str) -> None:
-    source = ours(dtype, layout)
+    source = grid.ours(dtype, layout)
     result = torch.from_dlpack(source)
     assert result.dtype == getattr(torch, dtype)
     assert tuple(result.shape) == source.shape
-    assert result.tolist() == expected(dtype, layout)
+    assert result.tolist() == grid.expected(dtype, layout)
     if source.size:
-        assert result.data_ptr() == address(source)
+        assert result.data_ptr() == grid.address(source)
         assert result.stride() == source.strides
 
 
-@run_each("dtype", NARROW)
+@run_each("dtype", grid.NARROW)
 def test_torch_reads_our_narrow_dtypes(torch: ModuleType, dtype: str) -> None:
-    source = ours(dtype)
+    source = grid.ours(dtype)
     facets = (f"dtype:{dtype}",)
     result = limits.attempt("torch", "to", facets, lambda: torch.from_dlpack(source))
     if result is not None:
         assert result.dtype == getattr(torch, dtype)
-        assert result.tolist() == expected(dtype)
-        assert result.data_ptr() == address(source)
+        assert result.tolist() == grid.expected(dtype)
+        assert result.data_ptr() == grid.address(source)
 
 
 @pytest.mark.parametrize("layout", NEGATIVE)
@@ -108,14 +100,11 @@ def test_torch_aborts_on_negative_strides(layout: str) -> None:
 @run_each("dtype", HELD)
 def test_every_protocol_reads_torch_alike(torch: ModuleType, dtype: str, layout: str) -> None:
     origin = theirs(torch, dtype, layout)
-    for route, result in imports(origin).items():
-        assert str(result.dtype) == dtype, route
-        assert result.shape == tuple(origin.shape), route
-        assert result.tolist() == expected(dtype, layout), route
-        assert not result.readonly, route
-        if result.size:
-            assert address(result) == origin.data_ptr(), route
-            assert result.strides == origin.stride(), route
+    with cases() as case:
+        for route, result in imports(origin).items():
+            with case(route):
+                grid.check_import(result, dtype, layout, origin.data_ptr(), origin.stride())
+                assert not result.readonly
 
 
 def test_torchs_packed_float4_keeps_its_two_lanes(torch: ModuleType) -> None:
@@ -123,39 +112,39 @@ def test_torchs_packed_float4_keeps_its_two_lanes(torch: ModuleType) -> None:
     for route, result in imports(origin).items():
         assert str(result.dtype) == "float4_e2m1fnx2", route
         assert result.shape == (8,), route
-        assert address(result) == origin.data_ptr(), route
+        assert grid.address(result) == origin.data_ptr(), route
         assert torch.from_dlpack(result).dtype == torch.float4_e2m1fn_x2, route
 
 
 @run_each("layout", WRITABLE)
 @run_each("dtype", HELD)
 def test_writes_are_seen_on_both_sides(torch: ModuleType, dtype: str, layout: str) -> None:
-    source = ours(dtype, layout)
-    assert_writes_seen(source, torch.from_dlpack(source), dtype)
+    source = grid.ours(dtype, layout)
+    grid.assert_writes_seen(source, torch.from_dlpack(source), dtype)
     origin = theirs(torch, dtype, layout)
     for result in imports(origin).values():
-        assert_writes_seen(origin, result, dtype)
+        grid.assert_writes_seen(origin, result, dtype)
 
 
 @run_each("layout", WRITABLE)
 def test_copy_true_is_independent_and_copy_false_aliases(torch: ModuleType, layout: str) -> None:
-    source = ours("float64", layout)
-    assert_independent(source, torch.from_dlpack(source, copy=True), "float64")
-    assert_writes_seen(source, torch.from_dlpack(source, copy=False), "float64")
+    source = grid.ours("float64", layout)
+    grid.assert_independent(source, torch.from_dlpack(source, copy=True), "float64")
+    grid.assert_writes_seen(source, torch.from_dlpack(source, copy=False), "float64")
     origin = theirs(torch, "float64", layout)
-    for producer in (origin, Protocol(origin)):
-        assert_independent(origin, ra.from_dlpack(producer, copy=True), "float64")
-        assert_writes_seen(origin, ra.from_dlpack(producer, copy=False), "float64")
-    assert_independent(
-        origin, ra.from_dlpack(origin, copy=True, max_version=MAX_VERSION), "float64"
+    for producer in (origin, grid.Protocol(origin)):
+        grid.assert_independent(origin, ra.from_dlpack(producer, copy=True), "float64")
+        grid.assert_writes_seen(origin, ra.from_dlpack(producer, copy=False), "float64")
+    grid.assert_independent(
+        origin, ra.from_dlpack(origin, copy=True, max_version=grid.MAX_VERSION), "float64"
     )
 
 
 @pytest.mark.quirk("torch-ignores-read-only")
 def test_torch_ignores_read_only(torch: ModuleType) -> None:
     """PyTorch 2.13 imports a tensor with the READ_ONLY flag as writable."""
-    source = ours("float32").as_readonly()
-    assert info(source)["flags"] & 1 == 1
+    source = grid.ours("float32").as_readonly()
+    assert grid.info(source)["flags"] & 1 == 1
     result = torch.from_dlpack(source)
     result[0] = 7.0
     assert source[0].item() == 7.0
@@ -163,16 +152,13 @@ def test_torch_ignores_read_only(torch: ModuleType) -> None:
 
 def test_read_only_is_refused_to_the_legacy_entry_of_torch(torch: ModuleType) -> None:
     with pytest.raises(BufferError):
-        torch.utils.dlpack.from_dlpack(ours("float32").as_readonly().__dlpack__())
+        torch.utils.dlpack.from_dlpack(grid.ours("float32").as_readonly().__dlpack__())
 
 
 @pytest.mark.parametrize("route", ["exchange API", "protocol", "legacy", "hidden API"])
 def test_torchs_data_outlives_its_tensor(torch: ModuleType, route: str) -> None:
     view = imports(theirs(torch, "int64"))[route][2:]
-    gc.collect()
-    scratch = [torch.zeros(24, dtype=torch.int64) for _ in range(64)]
-    assert view.tolist() == values("int64")[2:]
-    assert len(scratch) == 64
+    grid.check_outlives(view.tolist, 2, lambda: torch.zeros(24, dtype=torch.int64))
 
 
 def test_torchs_storage_is_released_with_our_last_view(torch: ModuleType) -> None:
@@ -183,17 +169,13 @@ def test_torchs_storage_is_released_with_our_last_view(torch: ModuleType) -> Non
     gc.collect()
     while held:
         assert died() is not None
-        assert held.pop().tolist() == values("int64")[1:]
+        assert held.pop().tolist() == grid.values("int64")[1:]
         gc.collect()
     assert died() is None
 
 
 def test_our_data_outlives_our_array_in_torch(torch: ModuleType) -> None:
-    result = torch.from_dlpack(ours("int64"))[2:]
-    gc.collect()
-    scratch = [ra.zeros((24,), dtype="int64") for _ in range(64)]
-    assert result.tolist() == values("int64")[2:]
-    assert len(scratch) == 64
+    grid.check_outlives(torch.from_dlpack(grid.ours("int64"))[2:].tolist, 2)
 
 
 @run_each("dtype", ["complex32", "complex64", "complex128"])
@@ -206,11 +188,13 @@ def test_conjugated_tensors_are_refused(
     lazy = theirs(torch, dtype).conj()
     assert lazy.is_conj()
     unconjugated = _native._from_exchange_api(lazy)
-    assert unconjugated.tolist() == values(dtype), "PyTorch's table is right now: trust it again"
+    assert unconjugated.tolist() == grid.values(dtype), (
+        "PyTorch's table is right now: trust it again"
+    )
     for entry in (ra.from_dlpack, lambda x, **_: ra.asarray(x)):
         with pytest.raises(BufferError, match="conjugate"):
             entry(lazy, **keywords)
-    right = [value.conjugate() for value in values(dtype)]
+    right = [value.conjugate() for value in grid.values(dtype)]
     assert ra.from_dlpack(lazy.resolve_conj(), **keywords).tolist() == right
 
 
@@ -232,7 +216,7 @@ def test_torch_exports_negated_tensors_with_the_wrong_sign(torch: ModuleType, ma
     assert lazy.is_neg()
     right = lazy.tolist()
     wrong = [-value for value in right]
-    assert torch.from_dlpack(Protocol(lazy)).tolist() == wrong
+    assert torch.from_dlpack(grid.Protocol(lazy)).tolist() == wrong
     assert [result.tolist() for result in imports(lazy).values()] == [wrong] * 4
     assert ra.from_dlpack(lazy.resolve_neg()).tolist() == right
 
@@ -302,7 +286,7 @@ def test_tensors_with_gradients_can_be_detached(torch: ModuleType) -> None:
     tensor = torch.ones(2, requires_grad=True)
     for keywords in KEYWORDS:
         assert ra.from_dlpack(tensor.detach(), **keywords).tolist() == [1.0, 1.0]
-    assert address(ra.from_dlpack(tensor.detach())) == tensor.data_ptr()
+    assert grid.address(ra.from_dlpack(tensor.detach())) == tensor.data_ptr()
     with torch.no_grad(), pytest.raises(BufferError, match="gradient"):
         ra.from_dlpack(tensor)
 
@@ -390,7 +374,7 @@ def test_tensors_without_memory_raise_torchs_errors(torch: ModuleType, name: str
     make, by_table, by_protocol = REFUSED[name]
     with pytest.raises(by_table):
         _native._from_exchange_api(make(torch))
-    for keywords in ({}, {"max_version": MAX_VERSION}):
+    for keywords in ({}, {"max_version": grid.MAX_VERSION}):
         with pytest.raises(by_protocol):
             ra.from_dlpack(make(torch), **keywords)
 
@@ -409,12 +393,12 @@ def test_torchs_shell_dtypes_arrive_as_bytes(torch: ModuleType, name: str) -> No
 @pytest.mark.quirk("torch-asarray-reads-bytes")
 def test_torch_asarray_reads_our_buffer_as_raw_bytes(torch: ModuleType) -> None:
     """PyTorch reads a buffer that is not a NumPy array as raw bytes of the type `dtype=`."""
-    source = ours("int64")
-    for buffer in (source, array.array("q", values("int64"))):
+    source = grid.ours("int64")
+    for buffer in (source, array.array("q", grid.values("int64"))):
         assert torch.asarray(buffer).dtype == torch.float32
         assert torch.asarray(buffer).numel() == 48
-        assert torch.asarray(buffer, dtype=torch.int64).tolist() == values("int64")
-    assert torch.asarray(source, dtype=torch.int64).data_ptr() == address(source)
+        assert torch.asarray(buffer, dtype=torch.int64).tolist() == grid.values("int64")
+    assert torch.asarray(source, dtype=torch.int64).data_ptr() == grid.address(source)
     table = ra.reshape(source, (4, 6))
     assert torch.asarray(table).shape == (48,)
     for call in (
@@ -423,7 +407,7 @@ def test_torch_asarray_reads_our_buffer_as_raw_bytes(torch: ModuleType) -> None:
         torch.tensor,
     ):  # the manual names the first two
         assert (call(table).dtype, call(table).tolist()) == (torch.int64, table.tolist())
-        assert (call(table).data_ptr() == address(source)) == (call is not torch.tensor)
+        assert (call(table).data_ptr() == grid.address(source)) == (call is not torch.tensor)
 
 
 def test_an_error_of_the_exchange_api_leaves_no_trace(torch: ModuleType) -> None:

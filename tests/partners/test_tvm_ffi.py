@@ -17,79 +17,53 @@ import refarray as ra
 from refarray.__main__ import main
 from refarray.conformance import spy
 
-from .grid import (
-    DTYPES,
-    LAYOUTS,
-    MAX_VERSION,
-    NARROW,
-    Protocol,
-    address,
-    assert_independent,
-    assert_writes_seen,
-    expected,
-    info,
-    ours,
-    values,
-)
+from . import grid
 
 pytestmark = pytest.mark.tvm_ffi
 
 COMPLEX = ("complex64", "complex128", "complex32")
-# tvm-ffi 0.1.15's names of dtypes that differ from refarray's.
-NAMES = {"bool": "bool"}
-
-
-def element_strides(array: Any) -> tuple[int, ...]:
-    return tuple(stride // array.itemsize for stride in array.strides)
 
 
 def named(tensor: Any) -> str:
     return str(tensor.dtype)
 
 
-@run_each("layout", LAYOUTS)
-@run_each("dtype", DTYPES)
+@run_each("layout", grid.LAYOUTS)
+@run_each("dtype", grid.DTYPES)
 @pytest.mark.quirk("tvm-ffi-complex-unnamed")
 def test_tvm_ffi_reads_ours(tvm_ffi: ModuleType, dtype: str, layout: str) -> None:
-    source = ours(dtype, layout)
+    source = grid.ours(dtype, layout)
     tensor = tvm_ffi.from_dlpack(source)
     assert tuple(tensor.shape) == source.shape
     if source.size:
-        assert tensor.data_ptr() == address(source)
+        assert tensor.data_ptr() == grid.address(source)
         assert tuple(tensor.strides) == source.strides
-    assert np.from_dlpack(tensor).tolist() == expected(dtype, layout)
+    assert np.from_dlpack(tensor).tolist() == grid.expected(dtype, layout)
     if dtype in COMPLEX:
         with pytest.raises(ValueError, match="type_code"):
             named(tensor)  # tvm-ffi imports complex data but has no name for its dtype
     else:
-        assert named(tensor) == NAMES.get(dtype, dtype)
+        assert named(tensor) == dtype
 
 
-@run_each("dtype", NARROW)
+@run_each("dtype", grid.NARROW)
 def test_narrow_dtypes_pass_through(tvm_ffi: ModuleType, dtype: str) -> None:
-    source = ours(dtype)
-    tensor = tvm_ffi.from_dlpack(source)
-    assert tensor.data_ptr() == address(source)
-    back = ra.from_dlpack(tensor)
-    assert back.dtype == source.dtype
-    assert back.tolist() == source.tolist()
-    assert address(back) == address(source)
+    grid.check_passes_through(dtype, lambda x: ra.from_dlpack(tvm_ffi.from_dlpack(x)))
 
 
-@run_each("layout", LAYOUTS)
-@run_each("dtype", DTYPES)
+@run_each("layout", grid.LAYOUTS)
+@run_each("dtype", grid.DTYPES)
 def test_we_read_tvm_ffi(tvm_ffi: ModuleType, dtype: str, layout: str) -> None:
-    origin = np.array(LAYOUTS[layout].build(np, np.array(values(dtype), dtype=dtype)), order="K")
+    origin = np.array(
+        grid.LAYOUTS[layout].build(np, np.array(grid.values(dtype), dtype=dtype)), order="K"
+    )
     tensor = tvm_ffi.from_dlpack(origin)
-    result = ra.from_dlpack(tensor)
-    assert str(result.dtype) == dtype
-    assert result.tolist() == expected(dtype, layout)
-    if origin.size:
-        assert address(result) == tensor.data_ptr() == origin.ctypes.data
-        assert result.strides == element_strides(origin)
+    at, strides = tensor.data_ptr(), grid.element_strides(origin)
+    grid.check_import(ra.from_dlpack(tensor), dtype, layout, at, strides)
+    assert not origin.size or at == origin.ctypes.data
 
 
-@pytest.mark.parametrize("max_version", [None, (0, 8), (1, 0), MAX_VERSION])
+@pytest.mark.parametrize("max_version", [None, (0, 8), (1, 0), grid.MAX_VERSION])
 @pytest.mark.quirk("tvm-ffi-max-version-0")
 def test_every_requested_version(tvm_ffi: ModuleType, max_version: tuple[int, int] | None) -> None:
     """max_version=(0, x) is refused by tvm-ffi itself with an AttributeError, which we pass on."""
@@ -103,52 +77,52 @@ def test_every_requested_version(tvm_ffi: ModuleType, max_version: tuple[int, in
         assert ra.from_dlpack(tensor, max_version=max_version).tolist() == list(range(6))
 
 
-@run_each("dtype", DTYPES)
+@run_each("dtype", grid.DTYPES)
 def test_writes_are_seen_through_tvm_ffi(tvm_ffi: ModuleType, dtype: str) -> None:
-    source = ours(dtype, "window")
-    assert_writes_seen(source, np.from_dlpack(tvm_ffi.from_dlpack(source)), dtype)
-    origin = np.array(values(dtype), dtype=dtype)
-    assert_writes_seen(origin, ra.from_dlpack(tvm_ffi.from_dlpack(origin)), dtype)
+    source = grid.ours(dtype, "window")
+    grid.assert_writes_seen(source, np.from_dlpack(tvm_ffi.from_dlpack(source)), dtype)
+    origin = np.array(grid.values(dtype), dtype=dtype)
+    grid.assert_writes_seen(origin, ra.from_dlpack(tvm_ffi.from_dlpack(origin)), dtype)
 
 
-@run_each("layout", LAYOUTS)
+@run_each("layout", grid.LAYOUTS)
 def test_the_exchange_api_and_the_legacy_protocol_agree(tvm_ffi: ModuleType, layout: str) -> None:
-    source = ours("float32", layout)
+    source = grid.ours("float32", layout)
     if source.readonly:  # broadcast views: refused to a legacy consumer
         source = source.copy()
-    fast, slow = tvm_ffi.from_dlpack(source), tvm_ffi.from_dlpack(Protocol(source))
+    fast, slow = tvm_ffi.from_dlpack(source), tvm_ffi.from_dlpack(grid.Protocol(source))
     assert (fast.shape, named(fast), fast.data_ptr()) == (slow.shape, named(slow), slow.data_ptr())
     assert tuple(fast.strides) == tuple(slow.strides) == source.strides
-    assert np.from_dlpack(slow).tolist() == expected("float32", layout)
+    assert np.from_dlpack(slow).tolist() == grid.expected("float32", layout)
 
 
 def test_tvm_ffi_uses_our_exchange_api(tvm_ffi: ModuleType) -> None:
     """With a broken method the import succeeds only through the exchange API."""
 
-    class Broken(Protocol):
+    class Broken(grid.Protocol):
         def __dlpack__(self, **keywords: Any) -> Any:
             raise BufferError("the Python protocol was used")
 
     with pytest.raises(BufferError, match="the Python protocol was used"):
-        tvm_ffi.from_dlpack(Broken(ours("float32")))
-    assert tvm_ffi.from_dlpack(ours("float32")).shape == (24,)
+        tvm_ffi.from_dlpack(Broken(grid.ours("float32")))
+    assert tvm_ffi.from_dlpack(grid.ours("float32")).shape == (24,)
     assert hasattr(ra.Array, "__dlpack_c_exchange_api__")
 
 
 def test_read_only_is_refused_over_the_legacy_protocol(tvm_ffi: ModuleType) -> None:
     with pytest.raises(BufferError):
-        tvm_ffi.from_dlpack(Protocol(ours("float32").as_readonly()))
+        tvm_ffi.from_dlpack(grid.Protocol(grid.ours("float32").as_readonly()))
 
 
 @pytest.mark.quirk("tvm-ffi-loses-read-only")
 def test_tvm_ffi_loses_read_only_over_the_exchange_api(tvm_ffi: ModuleType) -> None:
     """tvm-ffi 0.1.15 ignores READ_ONLY in the exchange API, which refarray cannot detect."""
-    source = ours("float32").as_readonly()
-    assert info(source)["flags"] & 1 == 1
+    source = grid.ours("float32").as_readonly()
+    assert grid.info(source)["flags"] & 1 == 1
     tensor = tvm_ffi.from_dlpack(source)
     laundered = np.from_dlpack(tensor)
     assert laundered.flags.writeable
-    assert laundered.ctypes.data == address(source)
+    assert laundered.ctypes.data == grid.address(source)
 
 
 @pytest.mark.quirk("tvm-ffi-never-copies")
@@ -157,17 +131,19 @@ def test_copy_true_is_refused_by_tvm_ffi_itself(tvm_ffi: ModuleType) -> None:
     origin = np.arange(6, dtype="int32")
     tensor = tvm_ffi.from_dlpack(origin)
     for refuse in (
-        lambda: tensor.__dlpack__(max_version=MAX_VERSION, copy=True),
+        lambda: tensor.__dlpack__(max_version=grid.MAX_VERSION, copy=True),
         lambda: ra.from_dlpack(tensor, copy=True),
     ):
         with pytest.raises(BufferError, match="copy not yet supported"):
             refuse()
-    assert_independent(origin, ra.from_dlpack(tensor).copy(), "int32")
+    grid.assert_independent(origin, ra.from_dlpack(tensor).copy(), "int32")
 
 
 def test_copy_false_aliases(tvm_ffi: ModuleType) -> None:
     origin = np.arange(6, dtype="int32")
-    assert_writes_seen(origin, ra.from_dlpack(tvm_ffi.from_dlpack(origin), copy=False), "int32")
+    grid.assert_writes_seen(
+        origin, ra.from_dlpack(tvm_ffi.from_dlpack(origin), copy=False), "int32"
+    )
 
 
 def test_lifetime_through_tvm_ffi(tvm_ffi: ModuleType) -> None:
@@ -183,12 +159,9 @@ def test_lifetime_through_tvm_ffi(tvm_ffi: ModuleType) -> None:
 
 
 def test_our_data_outlives_our_array_in_tvm_ffi(tvm_ffi: ModuleType) -> None:
-    for wrap in (lambda x: x, Protocol):
-        tensor = tvm_ffi.from_dlpack(wrap(ours("int64")))
-        gc.collect()
-        scratch = [ra.zeros((24,), dtype="int64") for _ in range(64)]
-        assert np.from_dlpack(tensor).tolist() == values("int64")
-        assert len(scratch) == 64
+    for wrap in (lambda x: x, grid.Protocol):
+        tensor = tvm_ffi.from_dlpack(wrap(grid.ours("int64")))
+        grid.check_outlives(np.from_dlpack(tensor).tolist)
 
 
 # --- inspection

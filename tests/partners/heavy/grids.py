@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-import refarray as ra
-
 from .. import limits
 from ..grid import LAYOUTS, NUMPY, address, expected, ours, values
 
@@ -46,11 +44,12 @@ def numpys(dtype: str, layout: str = "flat") -> Any:
     return np.array(LAYOUTS[layout].build(NUMPY, flat), order="C")
 
 
-def check_theirs(result: Any, dtype: str, layout: str = "flat") -> None:
+def check_theirs(result: Any, dtype: str, layout: str = "flat", at: int | None = None) -> None:
     """Checks `result`, refarray's import of a dense array with the values of the layout."""
     assert str(result.dtype) == dtype
     assert result.tolist() == expected(dtype, layout)
     assert result.is_contiguous()
+    assert at is None or address(result) == at
 
 
 def check_alias(source: Any, read: Callable[[], Any]) -> None:
@@ -59,8 +58,3 @@ def check_alias(source: Any, read: Callable[[], Any]) -> None:
     source[...] = 7.0
     assert set(read().ravel().tolist()) == {7.0}
     assert address(source) == before
-
-
-def scratch() -> list[Any]:
-    """Allocates memory that would reuse and overwrite memory that was freed too early."""
-    return [ra.full((24,), 9, dtype="float32") for _ in range(64)]

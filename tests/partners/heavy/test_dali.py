@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import importlib
 from types import ModuleType
 from typing import Any
@@ -13,23 +12,12 @@ import pytest
 import refarray as ra
 from refarray import _native
 
-from ..grid import (
-    DTYPES,
-    LAYOUTS,
-    MAX_VERSION,
-    NARROW,
-    address,
-    assert_independent,
-    assert_writes_seen,
-    expected,
-    ours,
-    values,
-)
-from .grids import check_alias, check_theirs, numpys, scratch, take_ours
+from .. import grid
+from .grids import check_alias, check_theirs, numpys, take_ours
 
 pytestmark = pytest.mark.dali
 
-HELD = [name for name in DTYPES if not name.startswith("complex")]
+HELD = [name for name in grid.DTYPES if not name.startswith("complex")]
 
 
 @pytest.fixture(scope="module")
@@ -37,10 +25,10 @@ def backend() -> ModuleType:
     return importlib.import_module("nvidia.dali.backend")
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", [*DTYPES, *NARROW])
+@pytest.mark.parametrize("layout", grid.LAYOUTS)
+@pytest.mark.parametrize("dtype", [*grid.DTYPES, *grid.NARROW])
 def test_dali_reads_our_capsules(backend: ModuleType, dtype: str, layout: str) -> None:
-    layout = layout if dtype in DTYPES else "flat"
+    layout = layout if dtype in grid.DTYPES else "flat"
 
     def take(source: Any) -> Any:
         return backend.TensorCPU(source.__dlpack__())
@@ -52,40 +40,38 @@ def test_dali_reads_our_capsules(backend: ModuleType, dtype: str, layout: str) -
 @pytest.mark.parametrize("layout", ["flat", "one", "cube", "size-1", "eight", "offset"])
 @pytest.mark.parametrize("dtype", HELD)
 def test_dali_reads_our_buffers(backend: ModuleType, dtype: str, layout: str) -> None:
-    source = ours(dtype, layout)
+    source = grid.ours(dtype, layout)
     tensor = backend.TensorCPU(source)
-    assert np.array(tensor).tolist() == expected(dtype, layout)
-    assert tensor.data_ptr() == address(source)
+    assert np.array(tensor).tolist() == grid.expected(dtype, layout)
+    assert tensor.data_ptr() == grid.address(source)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", grid.LAYOUTS)
 @pytest.mark.parametrize("dtype", HELD)
 def test_we_read_dali(backend: ModuleType, dtype: str, layout: str) -> None:
     origin = numpys(dtype, layout)
     tensor = backend.TensorCPU(origin)
-    for keywords in ({}, {"max_version": MAX_VERSION}, {"copy": False}, {"device": "cpu"}):
+    for keywords in ({}, {"max_version": grid.MAX_VERSION}, {"copy": False}, {"device": "cpu"}):
         result = ra.from_dlpack(tensor, **keywords)
-        check_theirs(result, dtype, layout)
-        if result.size:
-            assert address(result) == tensor.data_ptr()
+        check_theirs(result, dtype, layout, tensor.data_ptr() if result.size else None)
     check_theirs(ra.from_buffer(tensor), dtype, layout)
 
 
 def test_memory_is_shared_both_ways(backend: ModuleType) -> None:
-    source = ours("float32", "cube")
+    source = grid.ours("float32", "cube")
     tensor = backend.TensorCPU(source.__dlpack__())
     check_alias(source, lambda: np.array(tensor))
-    assert_writes_seen(source, ra.from_dlpack(tensor), "float32")
-    assert_independent(source, ra.from_dlpack(tensor, copy=True), "float32")
+    grid.assert_writes_seen(source, ra.from_dlpack(tensor), "float32")
+    grid.assert_independent(source, ra.from_dlpack(tensor, copy=True), "float32")
 
 
 @pytest.mark.quirk("dali-legacy-only")
 def test_dali_exports_legacy_capsules_without_strides(backend: ModuleType) -> None:
     tensor = backend.TensorCPU(numpys("float32", "cube"))
-    found = _native._inspect_capsule(tensor.__dlpack__(max_version=MAX_VERSION))
+    found = _native._inspect_capsule(tensor.__dlpack__(max_version=grid.MAX_VERSION))
     assert (found["struct"], found["strides"]) == ("DLManagedTensor", None)
     with pytest.raises(RuntimeError, match="Invalid DLPack tensor capsule"):
-        backend.TensorCPU(ours("float32").__dlpack__(max_version=MAX_VERSION))
+        backend.TensorCPU(grid.ours("float32").__dlpack__(max_version=grid.MAX_VERSION))
 
 
 @pytest.mark.quirk("dali-no-dl-device")
@@ -93,12 +79,12 @@ def test_dali_has_no_dl_device(backend: ModuleType) -> None:
     tensor = backend.TensorCPU(numpys("float32"))
     with pytest.raises(TypeError, match="incompatible function arguments"):
         tensor.__dlpack__(dl_device=(1, 0))
-    assert ra.from_capsule(tensor.__dlpack__(stream=5)).tolist() == values("float32")
+    assert ra.from_capsule(tensor.__dlpack__(stream=5)).tolist() == grid.values("float32")
 
 
 def test_read_only_is_refused_to_dali(backend: ModuleType) -> None:
     with pytest.raises(BufferError, match="read-only"):
-        backend.TensorCPU(ours("float32").as_readonly().__dlpack__())
+        backend.TensorCPU(grid.ours("float32").as_readonly().__dlpack__())
 
 
 def test_our_arrays_through_a_pipeline(backend: ModuleType) -> None:
@@ -107,7 +93,7 @@ def test_our_arrays_through_a_pipeline(backend: ModuleType) -> None:
     dali = importlib.import_module("nvidia.dali")
     fn = importlib.import_module("nvidia.dali.fn")
     layouts = ("cube", "size-1")
-    batch = [ours("float32", layout) for layout in layouts]
+    batch = [grid.ours("float32", layout) for layout in layouts]
 
     @dali.pipeline_def(batch_size=2, num_threads=1, device_id=None)
     def twice() -> Any:
@@ -120,15 +106,13 @@ def test_our_arrays_through_a_pipeline(backend: ModuleType) -> None:
         mine = ra.from_dlpack(result[index])
         assert mine.shape == source.shape
         assert mine.tolist() == (np.array(source.tolist()) * 2).tolist()
-        assert source.tolist() == expected("float32", layouts[index])
+        assert source.tolist() == grid.expected("float32", layouts[index])
 
 
 def test_lifetimes(backend: ModuleType) -> None:
-    theirs = backend.TensorCPU(ours("float32").__dlpack__())
-    shared = backend.TensorCPU(ours("float32"))
+    theirs = backend.TensorCPU(grid.ours("float32").__dlpack__())
+    shared = backend.TensorCPU(grid.ours("float32"))
     mine = ra.from_dlpack(backend.TensorCPU(numpys("float32")))[2:]
-    gc.collect()
-    held = scratch(), [numpys("float32") + 1 for _ in range(64)]
-    assert np.array(theirs).tolist() == np.array(shared).tolist() == values("float32")
-    assert mine.tolist() == values("float32")[2:]
-    assert len(held) == 2
+    grid.check_outlives(lambda: np.array(theirs).tolist())
+    grid.check_outlives(lambda: np.array(shared).tolist())
+    grid.check_outlives(mine.tolist, 2, lambda: numpys("float32") + 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import importlib
 import importlib.util
 import subprocess
@@ -15,8 +14,8 @@ import pytest
 
 import refarray as ra
 
-from ..grid import DTYPES, LAYOUTS, NARROW, address, ours, values
-from .grids import check_alias, check_theirs, numpys, scratch, take_ours
+from .. import grid
+from .grids import check_alias, check_theirs, numpys, take_ours
 
 pytestmark = [
     pytest.mark.dgl,
@@ -24,10 +23,10 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::FutureWarning"),
 ]
 
-HELD = [name for name in DTYPES if name != "bool" and not name.startswith("complex")]
+HELD = [name for name in grid.DTYPES if name != "bool" and not name.startswith("complex")]
 COMPACT = [
     name
-    for name, layout in LAYOUTS.items()
+    for name, layout in grid.LAYOUTS.items()
     if layout.compact and name not in ("transposed", "permuted")
 ]
 
@@ -52,19 +51,15 @@ def take(nd: ModuleType, source: Any) -> Any:
 
 
 @pytest.mark.parametrize("layout", [*COMPACT, "offset"])
-@pytest.mark.parametrize("dtype", [*DTYPES, *NARROW])
+@pytest.mark.parametrize("dtype", [*grid.DTYPES, *grid.NARROW])
 def test_dgl_reads_ours(nd: ModuleType, dtype: str, layout: str) -> None:
-    layout = layout if dtype in DTYPES else "flat"
+    layout = layout if dtype in grid.DTYPES else "flat"
     take_ours("dgl", lambda x: take(nd, x), lambda x: x.asnumpy(), dtype, layout)
 
 
-@pytest.mark.parametrize("dtype", NARROW)
+@pytest.mark.parametrize("dtype", grid.NARROW)
 def test_narrow_dtypes_pass_through(nd: ModuleType, dtype: str) -> None:
-    source = ours(dtype)
-    back = ra.from_capsule(take(nd, source).to_dlpack())
-    assert back.dtype == source.dtype
-    assert back.tolist() == source.tolist()
-    assert address(back) == address(source)
+    grid.check_passes_through(dtype, lambda x: ra.from_capsule(take(nd, x).to_dlpack()))
 
 
 @pytest.mark.parametrize("layout", COMPACT)
@@ -74,16 +69,16 @@ def test_we_read_dgl(nd: ModuleType, dtype: str, layout: str) -> None:
 
 
 def test_memory_is_shared_both_ways(nd: ModuleType) -> None:
-    source = ours("float32", "cube")
+    source = grid.ours("float32", "cube")
     array = take(nd, source)
     check_alias(source, array.asnumpy)
-    assert address(ra.from_capsule(array.to_dlpack())) == address(source)
+    assert grid.address(ra.from_capsule(array.to_dlpack())) == grid.address(source)
 
 
 def test_arrays_of_the_backend_round_trip(nd: ModuleType) -> None:
     backend = sys.modules["dgl.backend"]
     assert backend.backend_name == "mxnet"
-    source = ours("float32", "cube")
+    source = grid.ours("float32", "cube")
     array = backend.zerocopy_from_dgl_ndarray(take(nd, source))
     assert type(array).__module__.startswith("mxnet.")
     check_alias(source, array.asnumpy)
@@ -102,7 +97,7 @@ print(take(load(), ours("float32", {layout!r})).asnumpy().ravel().tolist())
 def test_dgl_ignores_strides(layout: str) -> None:
     """Runs in a separate process, on layouts whose out-of-bounds reads stay inside the
     allocation."""
-    source = ours("float32", layout)
+    source = grid.ours("float32", layout)
     done = subprocess.run(
         [sys.executable, "-c", CHILD.format(layout=layout)],
         cwd="tests",
@@ -130,14 +125,11 @@ def test_importing_dgl_itself_needs_pytorch() -> None:
 
 def test_read_only_is_refused_to_dgl(nd: ModuleType) -> None:
     with pytest.raises(BufferError, match="read-only"):
-        take(nd, ours("float32").as_readonly())
+        take(nd, grid.ours("float32").as_readonly())
 
 
 def test_lifetimes(nd: ModuleType) -> None:
-    theirs = take(nd, ours("float32"))
+    theirs = take(nd, grid.ours("float32"))
     mine = ra.from_capsule(nd.array(numpys("float32")).to_dlpack())[2:]
-    gc.collect()
-    held = scratch(), [nd.array(numpys("float32")) for _ in range(64)]
-    assert theirs.asnumpy().tolist() == values("float32")
-    assert mine.tolist() == values("float32")[2:]
-    assert len(held) == 2
+    grid.check_outlives(lambda: theirs.asnumpy().tolist())
+    grid.check_outlives(mine.tolist, 2, lambda: nd.array(numpys("float32")))

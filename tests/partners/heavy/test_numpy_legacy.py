@@ -10,32 +10,15 @@ import pytest
 
 import refarray as ra
 
-from .. import limits
-from ..grid import (
-    DTYPES,
-    LAYOUTS,
-    NARROW,
-    NUMPY,
-    address,
-    assert_independent,
-    assert_writes_seen,
-    expected,
-    info,
-    ours,
-    values,
-)
+from .. import grid, limits
 
 pytestmark = pytest.mark.numpy
 
 
-def steps(array: np.ndarray) -> tuple[int, ...]:
-    return tuple(stride // array.itemsize for stride in array.strides)
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", [*DTYPES, *NARROW])
+@pytest.mark.parametrize("layout", grid.LAYOUTS)
+@pytest.mark.parametrize("dtype", [*grid.DTYPES, *grid.NARROW])
 def test_old_numpy_reads_ours(dtype: str, layout: str) -> None:
-    source = ours(dtype, layout if dtype in DTYPES else "flat")
+    source = grid.ours(dtype, layout if dtype in grid.DTYPES else "flat")
     if source.readonly:
         with pytest.raises(
             BufferError, match="read-only"
@@ -47,44 +30,40 @@ def test_old_numpy_reads_ours(dtype: str, layout: str) -> None:
     if result is None:
         return
     assert result.dtype == np.dtype(dtype)
-    assert result.tolist() == expected(dtype, layout)
+    assert result.tolist() == grid.expected(dtype, layout)
     if result.size:
-        assert result.ctypes.data == address(source)
-        assert steps(result) == source.strides
+        assert result.ctypes.data == grid.address(source)
+        assert grid.element_strides(result) == source.strides
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("layout", grid.LAYOUTS)
+@pytest.mark.parametrize("dtype", grid.DTYPES)
 def test_we_read_old_numpy(dtype: str, layout: str) -> None:
-    origin = LAYOUTS[layout].build(NUMPY, np.array(values(dtype), dtype=dtype))
+    origin = grid.LAYOUTS[layout].build(grid.NUMPY, np.array(grid.values(dtype), dtype=dtype))
     facets = (f"dtype:{dtype}", f"layout:{layout}")
     result = limits.attempt("numpy", "from", facets, lambda: ra.from_dlpack(origin))
     if result is None:
         return
-    assert str(result.dtype) == dtype
-    assert result.tolist() == expected(dtype, layout)
-    if result.size:
-        assert address(result) == origin.ctypes.data
-        assert result.strides == steps(origin)
+    grid.check_import(result, dtype, layout, origin.ctypes.data, grid.element_strides(origin))
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("layout", grid.LAYOUTS)
+@pytest.mark.parametrize("dtype", grid.DTYPES)
 def test_buffers_carry_what_old_dlpack_does_not(dtype: str, layout: str) -> None:
-    source = ours(dtype, layout)
+    source = grid.ours(dtype, layout)
     result = np.asarray(memoryview(source))
     assert result.dtype == np.dtype(dtype)
-    assert result.tolist() == expected(dtype, layout)
+    assert result.tolist() == grid.expected(dtype, layout)
     assert result.flags.writeable is not source.readonly
-    origin = LAYOUTS[layout].build(NUMPY, np.array(values(dtype), dtype=dtype))
+    origin = grid.LAYOUTS[layout].build(grid.NUMPY, np.array(grid.values(dtype), dtype=dtype))
     back = ra.from_buffer(origin)
-    assert back.tolist() == expected(dtype, layout)
+    assert back.tolist() == grid.expected(dtype, layout)
     assert back.readonly is not origin.flags.writeable
 
 
 @pytest.mark.quirk("numpy-legacy-always-read-only")
 def test_imports_of_old_numpy_are_read_only() -> None:
-    source = ours("float32")
+    source = grid.ours("float32")
     result = np.from_dlpack(source)
     assert not result.flags.writeable
     source[0] = 7.0
@@ -98,15 +77,15 @@ def test_read_only_data_is_refused_by_old_numpy() -> None:
     assert limits.attempt("numpy", "from", facets, lambda: ra.from_dlpack(origin)) is None
     result = ra.from_buffer(origin)
     assert result.readonly
-    assert info(result)["flags"] & 1
+    assert grid.info(result)["flags"] & 1
 
 
 @pytest.mark.quirk("numpy-legacy-keywords")
 def test_keywords_that_old_numpy_lacks() -> None:
     origin = np.arange(6.0)
-    assert address(ra.from_dlpack(origin, max_version=(1, 3))) == origin.ctypes.data
-    assert address(ra.from_dlpack(origin, device="cpu")) == origin.ctypes.data
-    assert_independent(origin, ra.from_dlpack(origin, copy=True), "float64")
+    assert grid.address(ra.from_dlpack(origin, max_version=(1, 3))) == origin.ctypes.data
+    assert grid.address(ra.from_dlpack(origin, device="cpu")) == origin.ctypes.data
+    grid.assert_independent(origin, ra.from_dlpack(origin, copy=True), "float64")
     with pytest.raises(ra.NoCopyError, match="does not take copy="):
         ra.from_dlpack(origin, copy=False)
 
@@ -115,12 +94,12 @@ def test_writes_and_lifetimes() -> None:
     origin = np.arange(24.0)
     died = weakref.ref(origin)
     result = ra.from_dlpack(origin)
-    assert_writes_seen(origin, result, "float64")
+    grid.assert_writes_seen(origin, result, "float64")
     theirs = np.from_dlpack(result)
     del origin, result
     gc.collect()
     assert died() is not None
-    assert theirs.tolist()[1:] == values("float64")[1:]
+    assert theirs.tolist()[1:] == grid.values("float64")[1:]
     del theirs
     gc.collect()
     assert died() is None

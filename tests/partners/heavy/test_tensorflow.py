@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import importlib
 from types import ModuleType
 from typing import Any
@@ -12,8 +11,8 @@ import pytest
 import refarray as ra
 from refarray import _native
 
-from ..grid import DTYPES, LAYOUTS, MAX_VERSION, NARROW, address, ours, values
-from .grids import check_alias, check_theirs, numpys, scratch, take_ours
+from ..grid import DTYPES, LAYOUTS, MAX_VERSION, NARROW, address, check_outlives, ours, values
+from .grids import check_alias, check_theirs, numpys, take_ours
 
 pytestmark = pytest.mark.tensorflow
 
@@ -104,8 +103,5 @@ def test_read_only_is_refused_to_tensorflow(tf: ModuleType) -> None:
 def test_lifetimes(tf: ModuleType) -> None:
     theirs = take(tf, ours("float32"))
     mine = ra.from_dlpack(tf.constant(values("float32")))[2:]
-    gc.collect()
-    held = scratch(), [tf.zeros(24) for _ in range(64)]
-    assert theirs.numpy().tolist() == values("float32")
-    assert mine.tolist() == values("float32")[2:]
-    assert len(held) == 2
+    check_outlives(lambda: theirs.numpy().tolist())
+    check_outlives(mine.tolist, 2, lambda: tf.zeros(24))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import importlib
 from types import ModuleType
 
@@ -11,24 +10,13 @@ import pytest
 
 import refarray as ra
 
-from .. import limits
-from ..grid import (
-    DTYPES,
-    LAYOUTS,
-    MAX_VERSION,
-    NARROW,
-    address,
-    assert_writes_seen,
-    expected,
-    ours,
-    values,
-)
-from .grids import check_theirs, numpys, scratch
+from .. import grid, limits
+from .grids import check_theirs, numpys
 
 pytestmark = pytest.mark.tvm
 
 COMPLEX = ("complex64", "complex128")
-KEYWORDS = ({}, {"max_version": MAX_VERSION}, {"copy": False}, {"device": "cpu"})
+KEYWORDS = ({}, {"max_version": grid.MAX_VERSION}, {"copy": False}, {"device": "cpu"})
 
 
 @pytest.fixture(scope="module")
@@ -36,11 +24,11 @@ def runtime() -> ModuleType:
     return importlib.import_module("tvm").runtime
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("layout", grid.LAYOUTS)
+@pytest.mark.parametrize("dtype", grid.DTYPES)
 def test_tvm_reads_ours(runtime: ModuleType, dtype: str, layout: str) -> None:
-    source = ours(dtype, layout)
-    if LAYOUTS[layout].broadcast:  # not dense: tvm-ffi retries with a legacy capsule
+    source = grid.ours(dtype, layout)
+    if grid.LAYOUTS[layout].broadcast:  # not dense: tvm-ffi retries with a legacy capsule
         with pytest.raises(BufferError, match="read-only"):
             runtime.from_dlpack(source)
         return
@@ -50,52 +38,47 @@ def test_tvm_reads_ours(runtime: ModuleType, dtype: str, layout: str) -> None:
         return
     assert isinstance(tensor, runtime.Tensor)
     assert tuple(tensor.shape) == source.shape
-    assert np.from_dlpack(tensor).tolist() == expected(dtype, layout)
+    assert np.from_dlpack(tensor).tolist() == grid.expected(dtype, layout)
     if source.size:
-        assert tensor.data_ptr() == address(source)
+        assert tensor.data_ptr() == grid.address(source)
 
 
-@pytest.mark.parametrize("dtype", NARROW)
+@pytest.mark.parametrize("dtype", grid.NARROW)
 def test_narrow_dtypes_pass_through(runtime: ModuleType, dtype: str) -> None:
-    source = ours(dtype)
-    back = ra.from_dlpack(runtime.from_dlpack(source))
-    assert back.dtype == source.dtype
-    assert back.tolist() == source.tolist()
-    assert address(back) == address(source)
+    grid.check_passes_through(dtype, lambda x: ra.from_dlpack(runtime.from_dlpack(x)))
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", [name for name in DTYPES if name not in COMPLEX])
+@pytest.mark.parametrize("layout", grid.LAYOUTS)
+@pytest.mark.parametrize("dtype", [name for name in grid.DTYPES if name not in COMPLEX])
 def test_we_read_tvm(runtime: ModuleType, dtype: str, layout: str) -> None:
     tensor = runtime.tensor(numpys(dtype, layout))
     for keywords in KEYWORDS:
         result = ra.from_dlpack(tensor, **keywords)
-        check_theirs(result, dtype, layout)
-        if result.size:
-            assert address(result) == tensor.data_ptr()
+        at = tensor.data_ptr() if result.size else None
+        check_theirs(result, dtype, layout, at)
 
 
 @pytest.mark.quirk("tvm-complex-unnamed")
 @pytest.mark.parametrize("dtype", COMPLEX)
 def test_complex_dtypes_have_no_name(runtime: ModuleType, dtype: str) -> None:
-    tensor = runtime.from_dlpack(ours(dtype))
+    tensor = runtime.from_dlpack(grid.ours(dtype))
     with pytest.raises(ValueError, match="type_code"):
         str(tensor.dtype)
-    assert ra.from_dlpack(tensor).tolist() == values(dtype)
+    assert ra.from_dlpack(tensor).tolist() == grid.values(dtype)
 
 
 def test_writes_are_seen_through_tvm(runtime: ModuleType) -> None:
-    source = ours("float32", "cube")
+    source = grid.ours("float32", "cube")
     tensor = runtime.from_dlpack(source)
-    assert_writes_seen(source, np.from_dlpack(tensor), "float32")
-    assert_writes_seen(source, ra.from_dlpack(tensor), "float32")
+    grid.assert_writes_seen(source, np.from_dlpack(tensor), "float32")
+    grid.assert_writes_seen(source, ra.from_dlpack(tensor), "float32")
 
 
 @pytest.mark.quirk("tvm-loses-read-only")
 def test_read_only_is_lost(runtime: ModuleType) -> None:
-    source = ours("float32").as_readonly()
+    source = grid.ours("float32").as_readonly()
     laundered = ra.from_dlpack(runtime.from_dlpack(source))
-    assert address(laundered) == address(source)
+    assert grid.address(laundered) == grid.address(source)
     assert not laundered.readonly
 
 
@@ -112,10 +95,7 @@ def test_max_version_0_raises_an_attribute_error(runtime: ModuleType) -> None:
 
 
 def test_lifetimes(runtime: ModuleType) -> None:
-    theirs = runtime.from_dlpack(ours("float32"))
+    theirs = runtime.from_dlpack(grid.ours("float32"))
     mine = ra.from_dlpack(runtime.tensor(numpys("float32")))[2:]
-    gc.collect()
-    held = scratch(), [runtime.tensor(numpys("float32")) for _ in range(64)]
-    assert theirs.numpy().tolist() == values("float32")
-    assert mine.tolist() == values("float32")[2:]
-    assert len(held) == 2
+    grid.check_outlives(lambda: theirs.numpy().tolist())
+    grid.check_outlives(mine.tolist, 2, lambda: runtime.tensor(numpys("float32")))
