@@ -23,6 +23,13 @@ class OwnError(Exception):
     pass
 
 
+class OnCpu:
+    """A producer in Python; its methods have tracebacks, unlike those of a Recorder."""
+
+    def __dlpack_device__(self) -> Any:
+        return (1, 0)
+
+
 # --- the first call ---
 
 
@@ -173,10 +180,7 @@ def test_a_genuine_type_error_propagates(recorder: Any) -> None:
 def test_a_producer_that_has_begun_is_not_called_again(take: Any, error: type[Exception]) -> None:
     calls: list[dict[str, Any]] = []
 
-    class Producer:
-        def __dlpack_device__(self) -> Any:
-            return (1, 0)
-
+    class Producer(OnCpu):
         def __dlpack__(self, **keywords: Any) -> Any:
             calls.append(keywords)
             raise error("got an unexpected keyword argument 'max_version'")
@@ -200,10 +204,7 @@ def test_a_producer_that_calls_its_consumer_is_called_once_a_level(
     """Twice a level would be 2**40 calls."""
     calls = 0
 
-    class Producer:
-        def __dlpack_device__(self) -> Any:
-            return (1, 0)
-
+    class Producer(OnCpu):
         def __dlpack__(self, **keywords: Any) -> Any:
             nonlocal calls
             calls += 1
@@ -225,10 +226,7 @@ def test_endless_reentry_of_inspect_ends() -> None:
     """RecursionError is no part of the report: it would be caught once a level."""
     calls = 0
 
-    class Producer:
-        def __dlpack_device__(self) -> Any:
-            return (1, 0)
-
+    class Producer(OnCpu):
         def __dlpack__(self, **keywords: Any) -> Any:
             nonlocal calls
             calls += 1
@@ -246,10 +244,7 @@ def test_arguments_that_cython_refuses_are_dropped(adv: Any) -> None:
     of a handler; its code has no variables."""
     calls: list[dict[str, Any]] = []
 
-    class Producer:
-        def __dlpack_device__(self) -> Any:
-            return (1, 0)
-
+    class Producer(OnCpu):
         @NativeMethod
         def __dlpack__(self, **keywords: Any) -> Any:
             calls.append(keywords)
