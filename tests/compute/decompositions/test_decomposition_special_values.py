@@ -94,26 +94,6 @@ def test_infinities_on_the_diagonal(dtype: str) -> None:
         assert float(xp.linalg.cholesky(x)[1, 1]) == 1
 
 
-@dtypes
-@specials
-def test_ranks_of_matrices_that_are_not_finite(special: float, dtype: str) -> None:
-    x = hard.positive_definite((3, 4, 4), dtype)
-    x[1, 2, 3] = special
-    for rtol in (None, 0, 0.5, xp.asarray([0.0, 0.0, 0.0])):
-        ranks = xp.linalg.matrix_rank(x, rtol=rtol).tolist()
-        assert ranks == [4, 0, 4]
-
-
-@run_each("dtype", ["complex64", "complex128"])
-@pytest.mark.parametrize("name", ALL_NAN)
-def test_imaginary_parts_that_are_not_finite(name: str, dtype: str) -> None:
-    for special in (complex(0, nan), complex(1, inf), complex(inf, nan)):
-        x = hard.positive_definite((3, 3), dtype)
-        x[2, 0] = special
-        for each in parts(CALLS[name](x)):
-            assert xp.all(xp.isnan(each))
-
-
 @run_each("name", FUNCTIONS)
 def test_large_matrices_of_nan_end(name: str) -> None:
     """No iteration waits for a NaN to vanish."""
@@ -122,9 +102,6 @@ def test_large_matrices_of_nan_end(name: str) -> None:
             x = xp.full((60, 60), value, dtype=dtype)
             for each in parts(CALLS[name](x)):
                 assert name == "cholesky" or not xp.any(xp.isfinite(each))
-
-
-# --- matrices without elements
 
 
 # --- zeros

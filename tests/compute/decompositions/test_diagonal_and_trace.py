@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from helpers.cases import run_each
 from oracles.checks import assert_dtype
-from oracles.formats import COMPLEX, INTEGERS, NUMERIC, REAL_FLOATS, wrapped
+from oracles.formats import COMPLEX, INTEGERS, NUMERIC, REAL_FLOATS
 from oracles.layouts import views
 from oracles.nested import Nested, Shape, from_array, indices, made, size_of
-from oracles.products import as_array, large_numbers
 
 import refarray
 
@@ -108,33 +107,12 @@ def test_the_dtype_of_traces(dtype: str) -> None:
             assert out.tobytes() == right.tobytes()
 
 
-@run_each("dtype", INTEGERS)
-def test_traces_of_integers_wrap_around(dtype: str) -> None:
-    model = large_numbers(dtype, (9, 9))
-    x = as_array(model, dtype)
-    for offset in (0, 2, -3):
-        total = sum(model.at(each) for each in places((9, 9), offset))
-        for kind in (dtype, "int64" if dtype[0] == "i" else "uint64"):
-            out = xp.linalg.trace(x, offset=offset, dtype=kind)
-            assert int(out) == wrapped(total, kind)
-
-
-def test_traces_are_no_views() -> None:
-    x = xp.ones((1, 1))
-    out = xp.linalg.trace(x)
-    out[...] = 5
-    assert x.tolist() == [[1]]
-
-
 @pytest.mark.parametrize("name", ["diagonal", "trace"])
 def test_wrong_arguments(name: str) -> None:
     function = getattr(xp.linalg, name)
     for shape in ((), (3,)):
         with pytest.raises(ValueError, match=rf"{name}\(\).*\({'3,' if shape else ''}\)"):
             function(xp.ones(shape))
-    for wrong in (None, 1, 1.5, [[1.0]], "text", ((1.0,),)):
-        with pytest.raises(TypeError, match=rf"{name}\(\).*{type(wrong).__name__}"):
-            function(wrong)
     for offset in (None, 1.0, "1", 1j, [1], (0,)):
         with pytest.raises(TypeError, match=f"offset.*{type(offset).__name__}"):
             function(xp.ones((2, 2)), offset=offset)

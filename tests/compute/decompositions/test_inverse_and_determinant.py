@@ -17,18 +17,6 @@ import refarray
 xp: Any = refarray
 nan, inf = math.nan, math.inf
 dtypes = run_each("dtype", em.DTYPES)
-#: Regular matrices of small integers.
-INTEGERS: dict[str, list[list[int]]] = {
-    "one": [[5]],
-    "two": [[1, 2], [3, 4]],
-    "unimodular": [[2, 1], [1, 1]],
-    "negative": [[-3, 1, 2], [0, 2, -1], [4, 1, 1]],
-    "zero pivots": [[0, 2, 1], [1, 0, 0], [3, 1, 0]],
-    "four": [[2, -1, 0, 3], [1, 1, -2, 0], [0, 4, 1, -1], [5, 0, 2, 1]],
-    "five": [[1, 2, 0, 0, 1], [2, 3, 1, 0, 0], [0, 1, 4, 2, 0], [1, 0, 2, 5, 3], [0, 0, 1, 3, 7]],
-    "unimodular four": [[1, 1, 1, 1], [1, 2, 3, 4], [1, 3, 6, 10], [1, 4, 10, 20]],
-}
-integers = run_each("kind", INTEGERS)
 #: Matrices on which every algorithm without needless divisions is exact: values and inverses.
 EXACT: dict[str, tuple[list[list[Any]], Any, list[list[Any]]]] = {
     "identity": ([[1, 0], [0, 1]], 1, [[1, 0], [0, 1]]),
@@ -147,6 +135,3 @@ def test_powers_take_integers_of_other_types() -> None:
     a = hard.array([[1, 1], [1, 0]], "float64")
     for n in (Number(), xp.asarray(3)):
         assert xp.linalg.matrix_power(a, n).tolist() == [[3, 2], [2, 1]]
-
-
-# --- solve

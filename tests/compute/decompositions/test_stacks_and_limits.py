@@ -95,24 +95,6 @@ def test_scale_makes_no_matrix_singular_to_inv_and_solve(scale: float, dtype: st
     assert la.solve(x, xp.eye(2, dtype=dtype)).tolist() == expected
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
-def test_the_power_1_is_a_new_array(dtype: str) -> None:
-    x = xp.asarray([[1.0, 2.0], [3.0, 4.0]], dtype=dtype)
-    out = la.matrix_power(x, 1)
-    out[...] = 0.0
-    assert x.tolist() == [[1.0, 2.0], [3.0, 4.0]]
-
-
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
-def test_outer_of_entries_that_are_not_finite(dtype: str) -> None:
-    x = xp.asarray([math.inf, math.nan, 2.0], dtype=dtype)
-    out = la.outer(x, xp.asarray([0.0, -1.0, math.inf], dtype=dtype)).tolist()
-    assert [math.isnan(value) for value in (*out[0], *out[2])] == [True, *[False] * 2, *[False] * 3]
-    assert out[0][1:] == [-math.inf, math.inf]
-    assert out[2] == [0.0, -2.0, math.inf]
-    assert all(math.isnan(value) for value in out[1])
-
-
 @run_each("dtype", ["float16", "bfloat16", "float32", "float64", "complex64"])
 def test_trace_of_nan(dtype: str) -> None:
     x = diagonal(1.0, math.nan, dtype=dtype)

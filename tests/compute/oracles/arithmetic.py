@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from oracles.formats import INTEGERS, bits_of, rounded, step_towards, wrapped
+from oracles.formats import bits_of, rounded, step_towards, wrapped
 
 
 def finite(*values: float) -> bool:
@@ -169,7 +169,3 @@ INTEGER_UNARY: dict[str, Callable[[int, str], Any]] = {
     **dict.fromkeys(("isnan", "isinf"), lambda x, dtype: False),
     "isfinite": lambda x, dtype: True,
 }
-
-
-def is_integer(dtype: str) -> bool:
-    return dtype in INTEGERS

@@ -1,11 +1,10 @@
-"""Matrices of exact numbers: products, sizes and inverses, to measure errors without rounding."""
+"""Matrices of exact numbers: products and sizes, to measure errors without rounding."""
 
 from __future__ import annotations
 
-import itertools
 import math
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -121,74 +120,15 @@ def ratio(a: Exact, b: Exact) -> float:
     return math.sqrt(top / bottom)
 
 
-def assert_small(
-    error: Exact, whole: Exact, n: int, dtype: str, what: object, times: float
-) -> None:
-    """The error is at most times * n * eps of the whole."""
+def assert_small(error: Exact, whole: Exact, n: int, dtype: str, what: object) -> None:
+    """The error is at most 10 n eps of the whole."""
     found = ratio(error, whole) / (max(n, 1) * epsilon(dtype))
-    assert found <= times, f"{what}: the error is {found:.3g} n eps, more than {times} n eps"
+    assert found <= 10, f"{what}: the error is {found:.3g} n eps, more than 10 n eps"
 
 
-def assert_orthonormal(q: Exact, dtype: str, what: object, times: float = 10) -> None:
+def assert_orthonormal(q: Exact, dtype: str, what: object) -> None:
     """The columns have norm 1 and are orthogonal, to 10 n eps."""
     n = q.shape[1]
     error = difference(product(adjoint(q), q), identity(n))
     found = math.sqrt(size2(error)) / (max(q.shape[0], 1) * epsilon(dtype))
-    assert found <= times, f"{what}: orthogonal to {found:.3g} n eps only"
-
-
-# --- Matrices of fractions.
-
-
-def inverse(rows: Sequence[Sequence[int | Fraction]]) -> list[list[Fraction]]:
-    """The exact inverse of a regular real matrix."""
-    n = len(rows)
-    work = [
-        [Fraction(each) for each in row] + [Fraction(i == j) for j in range(n)]
-        for i, row in enumerate(rows)
-    ]
-    for k in range(n):
-        pivot = next(i for i in range(k, n) if work[i][k])
-        work[k], work[pivot] = work[pivot], work[k]
-        head = work[k][k]
-        work[k] = [each / head for each in work[k]]
-        for i in range(n):
-            if i != k and work[i][k]:
-                factor = work[i][k]
-                work[i] = [x - factor * y for x, y in zip(work[i], work[k], strict=True)]
-    return [row[n:] for row in work]
-
-
-def determinant(rows: Sequence[Sequence[Any]]) -> Any:
-    """Exact for integers and fractions; of complex integers by their permutations."""
-    n = len(rows)
-    total: Any = 0
-    for order in itertools.permutations(range(n)):
-        sign = -1 if sum(order[i] > order[j] for i in range(n) for j in range(i, n)) % 2 else 1
-        total += sign * math.prod(rows[i][order[i]] for i in range(n))
-    return total
-
-
-def times(a: Sequence[Sequence[Any]], b: Sequence[Sequence[Any]]) -> list[list[Any]]:
-    """The product of nested lists of exact numbers."""
-    columns = list(zip(*b, strict=True))
-    return [[sum(map(operator.mul, row, column)) for column in columns] for row in a]
-
-
-def norm(rows: Sequence[Sequence[Any]]) -> float:
-    """The Frobenius norm."""
-    return math.sqrt(sum(abs(each) ** 2 for row in rows for each in row))
-
-
-def condition(rows: Sequence[Sequence[Any]]) -> float:
-    return norm(rows) * norm(inverse(rows))
-
-
-# --- Arrays.
-
-
-def matrices(x: Any) -> Iterator[tuple[tuple[int, ...], list[list[Any]]]]:
-    """The index in the stack and the rows of each matrix."""
-    for index in itertools.product(*map(range, x.shape[:-2])):
-        rows = x[index].tolist() if index else x.tolist()
-        yield index, rows
+    assert found <= 10, f"{what}: orthogonal to {found:.3g} n eps only"

@@ -81,9 +81,3 @@ COMPARING = {
     "gt": "greater",
     "ge": "greater_equal",
 }
-UNARY_OPERATORS = {
-    "neg": "negative",
-    "pos": "positive",
-    "abs": "abs",
-    "invert": "bitwise_invert",
-}

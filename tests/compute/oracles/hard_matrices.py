@@ -1,10 +1,10 @@
-"""Matrices for tests of decompositions: random, Hilbert, graded, defective, tiny and huge ones."""
+"""Matrices for tests of decompositions: random, of low rank, scaled, Hermitian and definite."""
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -13,9 +13,6 @@ from oracles.formats import COMPLEX, COMPONENT, rounded
 
 Rows = list[list[Any]]
 xp: Any = refarray
-#: Powers of two that no square of an element of 8 rows over- or underflows in the result's dtype,
-#: though it may in a sum of squares.
-SCALES = {"float16": (-6, 6), "bfloat16": (-90, 90), "float32": (-90, 90), "float64": (-960, 980)}
 
 
 def random_rows(m: int, n: int, dtype: str, seed: object = 0) -> Rows:
@@ -30,53 +27,12 @@ def random_rows(m: int, n: int, dtype: str, seed: object = 0) -> Rows:
     return [[part() for _ in range(n)] for _ in range(m)]
 
 
-def hilbert(m: int, n: int, dtype: str) -> Rows:
-    return [[1 / (i + j + 1) for j in range(n)] for i in range(m)]
-
-
-def graded(m: int, n: int, dtype: str) -> Rows:
-    """Rows and columns of falling size: from 1 to 2**-60, or what the dtype holds."""
-    fall = 2 if dtype == "float16" else 30
-    step = fall / (m + n)
-    rows = random_rows(m, n, dtype, "graded")
-    return [
-        [each * 2.0 ** -round(step * (i + j)) for j, each in enumerate(row)]
-        for i, row in enumerate(rows)
-    ]
-
-
-def graded_upward(m: int, n: int, dtype: str) -> Rows:
-    return [row[::-1] for row in graded(m, n, dtype)[::-1]]
-
-
-def defective(m: int, n: int, dtype: str) -> Rows:
-    """One Jordan block."""
-    return [[2.0 if i == j else float(j == i + 1) for j in range(n)] for i in range(m)]
-
-
-def nilpotent(m: int, n: int, dtype: str) -> Rows:
-    return [[float(j == i + 1) for j in range(n)] for i in range(m)]
-
-
 def rank_one(m: int, n: int, dtype: str) -> Rows:
     return [[float((i + 1) * (j % 3 - 1)) for j in range(n)] for i in range(m)]
 
 
 def rank_two(m: int, n: int, dtype: str) -> Rows:
     return [[float((i + 1) * (j % 3 - 1) + (i % 2) * (j + 1)) for j in range(n)] for i in range(m)]
-
-
-def repeated_values(m: int, n: int, dtype: str) -> Rows:
-    """Singular values and eigenvalues that are equal: a permutation."""
-    return [[float((i + 1) % max(m, n) == j) for j in range(n)] for i in range(m)]
-
-
-def constant(m: int, n: int, dtype: str) -> Rows:
-    return [[1.0] * n for _ in range(m)]
-
-
-def zero(m: int, n: int, dtype: str) -> Rows:
-    return [[0.0] * n for _ in range(m)]
 
 
 def scaled(rows: Rows, power: int) -> Rows:
@@ -86,46 +42,6 @@ def scaled(rows: Rows, power: int) -> Rows:
             for row in rows
         ]
     return [[math.ldexp(each, power) for each in row] for row in rows]
-
-
-def tiny(m: int, n: int, dtype: str) -> Rows:
-    return scaled(random_rows(m, n, dtype, "tiny"), SCALES[COMPONENT.get(dtype, dtype)][0])
-
-
-def huge(m: int, n: int, dtype: str) -> Rows:
-    return scaled(random_rows(m, n, dtype, "huge"), SCALES[COMPONENT.get(dtype, dtype)][1])
-
-
-def mixed(m: int, n: int, dtype: str) -> Rows:
-    """Both in one matrix."""
-    low, high = (power // 3 for power in SCALES[COMPONENT.get(dtype, dtype)])
-    rows = random_rows(m, n, dtype, "mixed")
-    return [scaled([row], high if i % 2 else low)[0] for i, row in enumerate(rows)]
-
-
-def signs(m: int, n: int, dtype: str) -> Rows:
-    """Small integers, many of them zero."""
-    source = random.Random(f"{m} {n} signs")
-    return [[float(source.choice((0, 0, 1, -1))) for _ in range(n)] for _ in range(m)]
-
-
-MATRICES: dict[str, Callable[[int, int, str], Rows]] = {
-    "random": random_rows,
-    "Hilbert": hilbert,
-    "graded": graded,
-    "graded upward": graded_upward,
-    "defective": defective,
-    "nilpotent": nilpotent,
-    "rank 1": rank_one,
-    "rank 2": rank_two,
-    "repeated values": repeated_values,
-    "constant": constant,
-    "zero": zero,
-    "tiny": tiny,
-    "huge": huge,
-    "mixed": mixed,
-    "signs": signs,
-}
 
 
 def hermitian(rows: Rows) -> Rows:
