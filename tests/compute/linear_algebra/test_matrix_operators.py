@@ -10,7 +10,7 @@ from helpers.cases import run_each
 from oracles.formats import NUMERIC
 from oracles.layouts import misaligned, text, views
 from oracles.nested import Shape
-from oracles.products import as_array, large_numbers
+from oracles.products import operands
 from oracles.promotion import PROMOTION
 
 import refarray
@@ -40,11 +40,6 @@ IN_PLACE: list[tuple[Shape, Shape]] = [
     ((0, 3), (3, 3)),
     ((3, 0), (0, 0)),
 ]
-
-
-def operands(left: Shape, right: Shape, dtype: str) -> tuple[Any, Any]:
-    x, y = large_numbers(dtype, left, 1), large_numbers(dtype, right, 2)
-    return as_array(x, dtype), as_array(y, dtype)
 
 
 @run_each("dtype", NUMERIC)
@@ -219,11 +214,3 @@ def test_other_types_may_take_over_matmul() -> None:
     for wrong in ((lambda: x @ Left()), (lambda: Right() @ x)):
         with pytest.raises(TypeError):
             wrong()
-
-
-def test_matmul_operators_associate_to_the_left() -> None:
-    """@ binds as strongly as *."""
-    x, y = xp.asarray([[1, 2], [3, 4]]), xp.asarray([[0, 1], [1, 0]])
-    assert (x @ y @ x).tolist() == xp.matmul(xp.matmul(x, y), x).tolist()
-    assert (x + y @ x).tolist() == (x + xp.matmul(y, x)).tolist()
-    assert (2 * x @ y).tolist() == xp.matmul(2 * x, y).tolist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,8 +11,8 @@ from helpers.cases import run_each
 from oracles.formats import NUMERIC
 from oracles.layouts import views
 from oracles.nested import Shape
-from oracles.products import EDGES, as_array, large_numbers
-from oracles.switches import ISAS, instruction_set, threads
+from oracles.products import EDGES, as_array, large_numbers, operands
+from oracles.switches import assert_instruction_sets_agree, threads
 
 import refarray
 
@@ -29,11 +30,6 @@ SHAPES: list[tuple[Shape, Shape]] = [
     ((2, 1, 4, 9), (3, 9, 5)),
 ]
 SOME = ("int8", "uint32", "int64", "bfloat16", "float32", "float64", "complex64")
-
-
-def operands(left: Shape, right: Shape, dtype: str) -> tuple[Any, Any]:
-    x, y = large_numbers(dtype, left, 1), large_numbers(dtype, right, 2)
-    return as_array(x, dtype), as_array(y, dtype)
 
 
 def layouts_of_both(x: Any, y: Any) -> Iterator[tuple[str, Any, Any]]:
@@ -100,9 +96,7 @@ LARGE: list[tuple[Shape, Shape]] = [
 def patterned(shape: Shape, dtype: str, seed: int) -> Any:
     """A large array without long periods, from a short list of numbers."""
     some = as_array(large_numbers(dtype, (997,), seed), dtype)
-    size = 1
-    for extent in shape:
-        size *= extent
+    size = math.prod(shape)
     return xp.tile(some, (size // 997 + 1,))[:size].reshape(shape)
 
 
@@ -144,17 +138,13 @@ def test_instruction_sets_do_not_change_the_bits(dtype: str) -> None:
     pairs = [operands(left, right, dtype) for left, right in SHAPES]
     pairs += [operands((edge, edge), (edge, edge), dtype) for edge in (8, 15, 16, 33, 65)]
     pairs += [operands((6, 257), (257, 130), dtype), operands((2, 3000), (3000, 2), dtype)]
-    found = {}
-    for name in ISAS:
-        with instruction_set(name):
-            found[name] = [xp.matmul(x, y).tobytes() for x, y in pairs]
-            found[name] += [xp.matmul(x, y.mT.copy().mT).tobytes() for x, y in pairs[4:8]]
-            found[name] += [xp.vecdot(x, x).tobytes() for x, _ in pairs]
-            found[name] += [xp.tensordot(x, y, axes=1).tobytes() for x, y in pairs[4:8]]
-    for name in ISAS[1:]:
-        wrong = [
-            i
-            for i, pair in enumerate(zip(found[name], found[ISAS[0]], strict=True))
-            if pair[0] != pair[1]
+
+    def results() -> list[bytes]:
+        return [
+            *(xp.matmul(x, y).tobytes() for x, y in pairs),
+            *(xp.matmul(x, y.mT.copy().mT).tobytes() for x, y in pairs[4:8]),
+            *(xp.vecdot(x, x).tobytes() for x, _ in pairs),
+            *(xp.tensordot(x, y, axes=1).tobytes() for x, y in pairs[4:8]),
         ]
-        assert not wrong, f"{name} and {ISAS[0]} differ in the results {wrong}"
+
+    assert_instruction_sets_agree(results)

@@ -62,6 +62,18 @@ def large_numbers(dtype: str, shape: Shape, seed: object = 0) -> Nested:
     return Nested([one() for _ in range(size_of(shape))], shape)
 
 
+def exact_numbers(dtype: str, shape: Shape, seed: object = 0) -> Nested:
+    """Integers of the whole range, which wrap around, or numbers with exact products and sums."""
+    return (large_numbers if dtype in INTEGERS else small_numbers)(dtype, shape, seed)
+
+
+def operands(left: Shape, right: Shape, dtype: str) -> tuple[Any, Any]:
+    """Two arrays of large numbers."""
+    given = ((left, 1), (right, 2))
+    x, y = (as_array(large_numbers(dtype, shape, seed), dtype) for shape, seed in given)
+    return x, y
+
+
 def as_array(x: Nested, dtype: str) -> Any:
     return refarray.asarray(x.values, dtype=dtype).reshape(x.shape)
 

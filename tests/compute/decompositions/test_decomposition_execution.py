@@ -1,7 +1,10 @@
-"""Decompositions on many threads at once, other threads that run meanwhile, and Ctrl-C."""
+"""How decompositions run: the same bits for every layout, stack, thread count and instruction set,
+many threads at once, other threads meanwhile, and Ctrl-C."""
 
 from __future__ import annotations
 
+import functools
+import itertools
 import threading
 import time
 from collections.abc import Callable
@@ -10,14 +13,73 @@ from typing import Any
 import pytest
 from helpers.cases import run_each
 from helpers.signals import SIZES, is_interrupted, is_interrupted_when_long
+from oracles import exact_matrices as em
 from oracles import hard_matrices as hard
-from oracles.decomposition_calls import ALL_NAN, CALLS, plain
-from oracles.switches import threads
+from oracles.decomposition_calls import ALL_NAN, CALLS, SQUARE, parts, plain
+from oracles.switches import assert_instruction_sets_agree, run_together, threads
 
 import refarray
 
 xp: Any = refarray
-THREADS = 8
+dtypes = run_each("dtype", em.DTYPES)
+#: Beside the norm of the whole array.
+functions = pytest.mark.parametrize("name", [n for n in CALLS if n != "vector_norm"])
+
+
+def argument(name: str, shape: tuple[int, ...], dtype: str) -> Any:
+    """A new copy of an array that the function takes."""
+    return numbers(name in SQUARE, shape, dtype).copy()
+
+
+@functools.cache
+def numbers(square: bool, shape: tuple[int, ...], dtype: str) -> Any:
+    if square:
+        return hard.positive_definite((*shape[:-2], shape[-1], shape[-1]), dtype)
+    return hard.stack(shape, dtype)
+
+
+def bits(result: Any) -> list[Any]:
+    """The bytes, shapes and dtypes of the parts of a result."""
+    return [(each.tobytes(), each.shape, str(each.dtype)) for each in parts(result)]
+
+
+@dtypes
+@functions
+def test_stacks_have_the_bits_of_each_matrix_alone(name: str, dtype: str) -> None:
+    function = CALLS[name]
+    for shape in ((1, 3, 3), (7, 4, 2), (2, 3, 2, 4), (2, 1, 2, 3, 3)):
+        x = argument(name, shape, dtype)
+        whole = parts(function(x))
+        for index in itertools.product(*map(range, shape[:-2])):
+            for one, other in zip(whole, parts(function(x[index])), strict=True):
+                assert one[index].tobytes() == other.tobytes(), (shape, index)
+                assert one.shape == (*shape[:-2], *other.shape)
+
+
+@functions
+def test_instruction_sets_do_not_change_the_bits(name: str) -> None:
+    shapes = [(n, n) for n in (1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33)] + [(9, 4), (4, 9), (20, 3)]
+    for dtype in ("float32", "float64", "complex64", "complex128", "bfloat16"):
+        arguments = [argument(name, shape, dtype) for shape in shapes]
+        assert_instruction_sets_agree(lambda given=arguments: [bits(CALLS[name](x)) for x in given])
+
+
+@functions
+def test_threads_do_not_change_the_bits(name: str) -> None:
+    """A stack large enough for threads to share the work."""
+    for dtype, shape in (("float64", (3000, 4, 4)), ("complex64", (30, 16, 16))):
+        x = argument(name, (50, *shape[1:]), dtype)
+        whole = xp.tile(x, (shape[0] // 50 + 1, 1, 1))[: shape[0], ...]
+        with threads(1):
+            wanted = bits(CALLS[name](whole))
+        for count in (2, 4):
+            with threads(count):
+                assert bits(CALLS[name](whole)) == wanted, (dtype, count)
+
+
+# --- many threads, and errors
+
+
 #: Of matrix_norm the slowest.
 FUNCTIONS = {name: CALLS[name] for name in plain(CALLS)} | {
     "matrix_norm": CALLS["matrix_norm nuc"],
@@ -27,23 +89,13 @@ FUNCTIONS = {name: CALLS[name] for name in plain(CALLS)} | {
 SLOW = {*ALL_NAN, "matrix_norm", "matrix_rank"} - {"qr"}
 
 
-def run_together(work: Callable[[int], None]) -> None:
-    workers = [threading.Thread(target=work, args=(seed,)) for seed in range(THREADS)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-
-
 def test_many_threads_with_errors() -> None:
     """Each thread gets the message of its own matrix."""
     wrong: list[Any] = []
-    start = threading.Barrier(THREADS)
 
     def work(seed: int) -> None:
-        x = hard.regular((THREADS, 3, 3), "float64")
+        x = hard.regular((8, 3, 3), "float64")
         x[seed] = xp.zeros((3, 3))
-        start.wait()
         for _ in range(50):
             try:
                 xp.linalg.inv(x)
@@ -53,7 +105,7 @@ def test_many_threads_with_errors() -> None:
             else:
                 wrong.append(seed)
 
-    run_together(work)
+    run_together(work, 8)
     assert not wrong
 
 
