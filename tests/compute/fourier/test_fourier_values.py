@@ -1,13 +1,16 @@
-"""Transforms of single sequences against direct sums: lengths with every kind of factor."""
+"""Transforms of single sequences against direct sums, of lengths with every kind of factor, and
+those whose results are known: impulses, exponentials, constants, ramps, small integers."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
 from helpers.cases import run_each
 from oracles import direct_sums as sums
-from oracles.checks import assert_dtype
+from oracles.checks import assert_dtype, assert_elements, flat
+from oracles.formats import COMPLEX
 from oracles.nested import Nested
 
 import refarray
@@ -21,25 +24,22 @@ SIZES = {"1 to 40": range(1, 41), "41 to 80": range(41, 81), "primes": PRIMES}
 SIZES |= {"products": PRODUCTS, "long": LONG}
 
 
-def check(name: str, dtype: str, n: int, norm: str = "backward", seed: int = 0) -> None:
-    values, wanted = sums.case(name, n, seed)
+def check(name: str, dtype: str, n: int) -> None:
+    """Without a factor: the error is that of the sums alone."""
+    norm = "backward" if name in sums.FORWARD else "forward"
+    values, wanted = sums.case(name, n)
     x = xp.asarray(sums.as_argument(name, values), dtype=dtype)
     keywords = {"n": n} if name in sums.TO_REAL else {}
     out = getattr(xp.fft, name)(x, norm=norm, **keywords)
-    exact = sums.scaled(wanted, sums.factor(name, norm, n))
-    factors = int(sums.is_scaled(name, norm) and n > 1)
-    result = sums.result_dtype(name, dtype)
-    sums.assert_close(out, Nested(exact, (len(exact),)), result, n, factors)
+    sums.assert_close(out, Nested(wanted, (len(wanted),)), sums.result_dtype(name, dtype), n)
 
 
 @run_each("sizes", SIZES)
 @run_each("wide", [False, True], ids=["single", "double"])
 @pytest.mark.parametrize("name", sums.ONE_AXIS)
 def test_values(name: str, wide: bool, sizes: str) -> None:
-    """Without a factor: the error is that of the sums alone."""
-    norm = "backward" if name in sums.FORWARD else "forward"
     for n in SIZES[sizes]:
-        check(name, sums.dtypes(name)[wide], n, norm)
+        check(name, sums.dtypes(name)[wide], n)
 
 
 @run_each("name", sums.ONE_AXIS)
@@ -92,3 +92,192 @@ def test_large_and_small_numbers_of_single_precision(name: str) -> None:
         for power in (100, -80):
             x = xp.asarray([v * 2.0**power for v in values], dtype=dtype)
             assert xp.all(function(x) == plain * 2.0**power), (n, power)
+
+
+# --- known results
+
+
+#: Powers, products, primes, and lengths beside powers of two.
+LENGTHS = (
+    1,
+    2,
+    3,
+    31,
+    67,
+    509,
+    1000,
+    1024,
+    2048,
+    2187,
+    4099,
+    8191,
+    9973,
+    16384,
+    30030,
+    65536,
+    65537,
+)
+
+
+def distance(x: Any, y: Any) -> float:
+    """The L2 norm of the difference."""
+    return math.sqrt(float(xp.sum(xp.abs(xp.astype(x, "complex128") - y) ** 2)))
+
+
+@run_each("dtype", COMPLEX)
+@run_each("n", LENGTHS)
+def test_an_impulse_at_the_start_gives_a_constant(n: int, dtype: str) -> None:
+    """Every sum has one term, the number itself: the result is exact, except where a convolution
+    takes the place of the sums."""
+    x = xp.zeros(n, dtype=dtype)
+    x[0] = 2 - 1j
+    for name in ("fft", "ifft"):
+        norm = "backward" if name == "fft" else "forward"
+        out = getattr(xp.fft, name)(x, norm=norm)
+        off = float(xp.max(xp.abs(out - (2 - 1j)))) / math.sqrt(5)
+        assert off <= sums.bound(dtype, max(n, 2)), off
+        if n & (n - 1) == 0 or n == 30:
+            assert xp.all(out == 2 - 1j), n
+
+
+@run_each("dtype", COMPLEX)
+@run_each("n", LENGTHS)
+def test_a_constant_gives_an_impulse(n: int, dtype: str) -> None:
+    x = xp.full(n, 0.5, dtype=dtype)
+    for name in ("fft", "ifft"):
+        norm = "backward" if name == "fft" else "forward"
+        out = getattr(xp.fft, name)(x, norm=norm)
+        impulse = xp.zeros(n, dtype="complex128")
+        impulse[0] = n / 2
+        assert str(out.dtype) == dtype
+        assert distance(out, impulse) <= sums.bound(dtype, n) * n / 2
+        if n & (n - 1) == 0:
+            assert complex(out[0]) == n / 2 and not xp.any(out[1:])
+
+
+@run_each("n", [n for n in LENGTHS if n > 1])
+def test_an_exponential_gives_an_impulse(n: int) -> None:
+    """exp(2 pi i p k / n) has one frequency: p in fft(), -p in ifft()."""
+    for p in {1, n // 3, n - 1}:
+        angles = [2 * math.pi * (p * k % n) / n for k in range(n)]
+        x = xp.asarray([complex(math.cos(a), math.sin(a)) for a in angles], dtype="complex128")
+        impulse = xp.zeros(n, dtype="complex128")
+        impulse[p] = n
+        out = xp.fft.fft(x)
+        off = distance(out, impulse) / n
+        assert off <= 1e-15 + sums.bound("complex128", n)
+        mirrored = xp.zeros(n, dtype="complex128")
+        mirrored[-p] = 1
+        back = xp.fft.ifft(x)
+        assert float(xp.max(xp.abs(back - mirrored))) <= 1e-15 + sums.bound("complex128", n)
+
+
+@run_each("n", LENGTHS)
+def test_an_impulse_gives_an_exponential(n: int) -> None:
+    for p in {n - 1, n // 2}:
+        x = xp.zeros(n, dtype="complex128")
+        x[p] = 1
+        angles = [-2 * math.pi * (p * j % n) / n for j in range(n)]
+        wanted = xp.asarray([complex(math.cos(a), math.sin(a)) for a in angles])
+        out = xp.fft.fft(x)
+        off = distance(out, wanted) / math.sqrt(n)
+        assert off <= 3e-16 + sums.bound("complex128", n)
+        real = xp.fft.rfft(xp.real(x))
+        off = distance(real, wanted[: n // 2 + 1]) / math.sqrt(n)
+        assert off <= 3e-16 + sums.bound("complex128", n)
+
+
+@run_each("n", [n for n in LENGTHS if n > 3])
+def test_half_an_exponential_gives_an_impulse(n: int) -> None:
+    """Of the Hermitian sequence exp(-2 pi i p k / n): at p in irfft(), at -p in hfft()."""
+    for p in {0, 1, n // 3, n - 1}:
+        angles = [-2 * math.pi * (p * k % n) / n for k in range(n // 2 + 1)]
+        x = xp.asarray([complex(math.cos(a), math.sin(a)) for a in angles], dtype="complex128")
+        limit = 1e-15 + sums.bound("complex128", n)
+        for name, place, size in (("irfft", p, 1), ("hfft", -p, n)):
+            impulse = xp.zeros(n, dtype="float64")
+            impulse[place] = size
+            out = getattr(xp.fft, name)(x, n=n)
+            assert out.shape == (n,)
+            assert float(xp.max(xp.abs(out - impulse))) <= limit * size, (name, p)
+
+
+@run_each("n", [n for n in LENGTHS if 1 < n < 20000])
+def test_a_ramp(n: int) -> None:
+    """The sum of k * exp(-2 pi i j k / n) is n / (exp(-2 pi i j / n) - 1) for j > 0."""
+    ramp = xp.arange(n, dtype="float64")
+    wanted = [complex(n * (n - 1) / 2)]
+    below = [complex(-n / 2, n / 2 / math.tan(math.pi * j / n)) for j in range(1, n // 2 + 1)]
+    wanted += [*below, *(each.conjugate() for each in below[: (n - 1) // 2][::-1])]
+    limit = sums.bound("complex128", n) + 2e-16
+    for out, right in (
+        (xp.fft.fft(xp.astype(ramp, "complex128")), wanted),
+        (xp.fft.rfft(ramp), wanted[: n // 2 + 1]),
+    ):
+        exact = xp.asarray(right)
+        assert distance(out, exact) <= limit * distance(exact, xp.zeros_like(exact))
+
+
+@pytest.mark.parametrize("name", sums.TRANSFORMS)
+@run_each("n", [1, 2, 3, 8, 30, 67, 97])
+def test_zeros_give_zeros(name: str, n: int) -> None:
+    for dtype in sums.dtypes(name):
+        keywords = {"axes": (0,), "s": (n,)} if name in sums.SEVERAL_AXES else {"n": n}
+        out = getattr(xp.fft, name)(xp.zeros(n, dtype=dtype), **keywords)
+        assert not xp.any(out), (name, dtype)
+        assert out.shape == (n // 2 + 1 if name in sums.FROM_REAL else n,)
+
+
+INTEGERS: list[tuple[list[complex], list[complex]]] = [
+    ([3 - 2j], [3 - 2j]),
+    ([1 + 2j, 3 - 5j], [4 - 3j, -2 + 7j]),
+    ([1, 2, 3, 4], [10, -2 + 2j, -2, -2 - 2j]),
+    ([1 + 1j, 2j, -3, 4 - 1j], [2 + 2j, 7 + 5j, -6, 1 - 3j]),
+]
+
+
+@run_each("dtype", COMPLEX)
+@run_each("row", INTEGERS, ids=["1", "2", "4, real", "4"])
+def test_small_integers(row: tuple[list[complex], list[complex]], dtype: str) -> None:
+    """One, two and four elements are added and subtracted only."""
+    x, y = (xp.asarray(each, dtype=dtype) for each in row)
+    assert xp.all(xp.fft.fft(x) == y)
+    assert xp.all(xp.fft.ifft(y) == x)
+    assert xp.all(xp.fft.fft(x, norm="forward") == y / x.size)
+    assert xp.all(xp.fft.ifft(y, norm="forward") == x * x.size)
+    assert xp.all(xp.fft.fftn(x) == y)
+    assert xp.all(xp.fft.ifftn(y) == x)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_small_real_integers(dtype: str) -> None:
+    n_half: list[tuple[list[float], list[complex]]] = [
+        ([5], [5]),
+        ([5, 2], [7, 3]),
+        ([1, 2, 3, 5], [11, -2 + 3j, -3]),
+    ]
+    for given, half in n_half:
+        n = len(given)
+        x = xp.asarray(given, dtype=dtype)
+        y = xp.asarray(half, dtype=sums.TO_COMPLEX[dtype])
+        assert xp.all(xp.fft.rfft(x) == y)
+        assert xp.all(xp.fft.rfftn(x) == y)
+        assert xp.all(xp.fft.irfft(y, n=n) == x)
+        assert xp.all(xp.fft.irfftn(y, s=(n,), axes=(0,)) == x)
+        assert xp.all(xp.fft.ihfft(x) == xp.conj(y) / n)
+        assert xp.all(xp.fft.hfft(xp.conj(y) / n, n=n) == x)
+
+
+@pytest.mark.parametrize("name", ["fft", "ifft"])
+def test_a_hypercube_of_signs(name: str) -> None:
+    """Axes of two elements: sums and differences along each of them, exactly."""
+    x = xp.reshape(xp.arange(64, dtype="float64"), (2,) * 6)
+    out = getattr(xp.fft, f"{name}n")(xp.astype(x, "complex128"), norm="backward")
+    if name == "ifft":
+        out = out * 64
+    wanted = [0.0] * 64
+    wanted[0] = 2016.0
+    for bit in range(6):
+        wanted[1 << bit] = -32.0 * (1 << bit)
+    assert_elements([each.real for each in flat(out)], [v + 0.0 for v in wanted])
+    assert not xp.any(xp.imag(out))
