@@ -1,7 +1,9 @@
-"""Attributes of arrays, and their conversion to Python numbers, as the standard has them."""
+"""Attributes of arrays and of the namespace, and conversion to Python numbers, as the standard has
+them."""
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import math
 import operator
@@ -9,7 +11,8 @@ from typing import Any
 
 import pytest
 from helpers.cases import run_each
-from oracles.formats import ALL, COMPLEX, COMPONENT, INTEGERS, REAL_FLOATS
+from oracles.formats import ALL, COMPLEX, COMPONENT, INTEGERS, REAL_FLOATS, STANDARD
+from properties.models.dtypes import KINDS
 
 import refarray
 from refarray import Array, Device
@@ -120,13 +123,6 @@ def test_exported_memory_is_shared() -> None:
         assert y.tolist() == x.tolist()
 
 
-def test_the_default_device_is_a_device() -> None:
-    info = xp.__array_namespace_info__()
-    assert type(info.default_device()) is Device
-    assert info.default_device() == xp.zeros(1).device == info.devices()[0]
-    assert all(type(device) is Device for device in info.devices())
-
-
 @pytest.mark.parametrize("dtype", COMPLEX)
 def test_limits_of_complex_dtypes_are_those_of_the_components(dtype: str) -> None:
     component = getattr(xp, COMPONENT[dtype])
@@ -136,3 +132,66 @@ def test_limits_of_complex_dtypes_are_those_of_the_components(dtype: str) -> Non
         assert info.dtype == component
         assert (info.eps, info.min, info.max) == (wanted.eps, wanted.min, wanted.max)
         assert info.smallest_normal == wanted.smallest_normal
+
+
+# --- The namespace.
+
+
+def test_version_and_namespace() -> None:
+    assert xp.__array_api_version__ == "2025.12"
+    x = xp.ones(3)
+    assert x.__array_namespace__() is xp
+    for version in (None, "2025.12", "2024.12", "2023.12", "2022.12", "2021.12"):
+        space = x.__array_namespace__(api_version=version)
+        assert space.asarray([1]).shape == (1,)
+    for bad in ("2019.10", "2025.13", ""):
+        with pytest.raises(ValueError, match=repr(bad)):
+            x.__array_namespace__(api_version=bad)
+    for wrong in (2025, 2025.12):
+        with pytest.raises(TypeError):
+            x.__array_namespace__(api_version=wrong)
+    names = list(inspect.signature(refarray.Array.__array_namespace__).parameters.values())
+    assert names[1].kind is names[1].KEYWORD_ONLY and names[1].default is None
+
+
+def test_capabilities_and_defaults() -> None:
+    info = xp.__array_namespace_info__()
+    abilities = info.capabilities()
+    assert abilities["boolean indexing"] is True
+    assert abilities["data-dependent shapes"] is True
+    assert abilities["max dimensions"] == 64
+    xp.zeros((1,) * 64)
+    assert info.default_device() == xp.zeros(1).device == info.devices()[0]
+    assert type(info.devices()) is tuple
+    for device in info.devices():
+        assert type(device) is Device and xp.zeros(1, device=device).device == device
+    for defaults in (info.default_dtypes(), info.default_dtypes(device=info.default_device())):
+        assert defaults == {
+            "real floating": xp.float64,
+            "complex floating": xp.complex128,
+            "integral": xp.int64,
+            "indexing": xp.int64,
+        }
+    assert xp.zeros(1).dtype == info.default_dtypes()["real floating"]
+    assert xp.arange(3).dtype == info.default_dtypes()["integral"]
+
+
+def test_dtypes_of_each_kind() -> None:
+    info = xp.__array_namespace_info__()
+    names: tuple[str, ...]
+    for kind, names in {None: ALL, (): (), **KINDS}.items():
+        found = info.dtypes(kind=kind)
+        assert found == {name: getattr(xp, name) for name in STANDARD if name in names}, kind
+        assert info.dtypes(kind=kind, device=info.default_device()) == found
+    for bad in ("float", "Bool", ("bool", "any")):
+        with pytest.raises(ValueError):
+            info.dtypes(kind=bad)
+    with pytest.raises(TypeError):
+        info.dtypes(kind=3)
+    with pytest.raises(TypeError):
+        info.dtypes("bool")
+
+
+def test_constants() -> None:
+    assert (xp.e, xp.pi, xp.inf, xp.newaxis) == (math.e, math.pi, math.inf, None)
+    assert math.isnan(xp.nan)

@@ -1,4 +1,4 @@
-"""Arrays of every memory layout, and a model of indexing by arrays in plain Python."""
+"""Numbered arrays, and a model of indexing by arrays in plain Python."""
 
 from __future__ import annotations
 
@@ -14,10 +14,6 @@ DTYPES = [
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32",
     "float64", "complex64", "complex128", "float16", "bfloat16", "complex32", "float8_e4m3fn",
 ]  # fmt: skip
-INDEX_DTYPES = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
-
-
-# --- Arrays of every layout.
 
 
 def numbered(shape: tuple[int, ...], dtype: str = "int64") -> Array:
@@ -28,42 +24,7 @@ def numbered(shape: tuple[int, ...], dtype: str = "int64") -> Array:
     )
 
 
-def strided(x: Array) -> Array:
-    out = xp.zeros((*x.shape[:-1], 2 * x.shape[-1]), dtype=x.dtype)
-    out[..., ::2] = x
-    return out[..., ::2]
-
-
-def reversed_(x: Array) -> Array:
-    return xp.flip(xp.flip(x).copy())
-
-
-def transposed(x: Array) -> Array:
-    axes = tuple(reversed(range(x.ndim)))
-    return xp.permute_dims(xp.permute_dims(x, axes).copy(), axes)
-
-
-def misaligned(x: Array) -> Array:
-    memory = bytearray(x.nbytes + 1)
-    memory[1:] = x.tobytes()
-    return xp.reshape(xp.from_buffer(memoryview(memory)[1:]).view(x.dtype), x.shape)
-
-
-def read_only(x: Array) -> Array:
-    return x.as_readonly()
-
-
-LAYOUTS = [xp.copy, strided, reversed_, transposed, misaligned, read_only]
-
-
 # --- The model: an index as the positions that it selects, each a tuple of integers.
-
-
-def nested(shape: tuple[int, ...], values: list[Any]) -> Nested:
-    if not shape:
-        return values[0]
-    step = prod(shape[1:])
-    return [nested(shape[1:], values[i * step : (i + 1) * step]) for i in range(shape[0])]
 
 
 def at(values: Nested, position: tuple[int, ...]) -> Any:

@@ -9,7 +9,7 @@ from oracles.formats import ALL, REAL
 from oracles.nested import Nested, scanned
 from oracles.promotion import PROMOTION
 
-from properties.arrays import Draw, array
+from properties.arrays import Draw, array, long_shapes, shapes
 from properties.models.manipulation import drawn_axis
 from properties.models.registry import Call, Result, models
 
@@ -43,7 +43,7 @@ def sort(name: str, draw: Draw) -> Call:
 
 @models("unique_all", "unique_counts", "unique_inverse", "unique_values")
 def unique(name: str, draw: Draw) -> Call:
-    x = array(draw, draw(st.sampled_from(ALL)))
+    x = array(draw, draw(st.sampled_from(ALL)), draw(shapes | long_shapes))
     order = order_of(x.values, descending=False)
     firsts: list[int] = []
     inverse = [0] * len(order)
@@ -71,7 +71,7 @@ def unique(name: str, draw: Draw) -> Call:
 @models("isin")
 def isin(name: str, draw: Draw) -> Call:
     one, other = draw(st.sampled_from(sorted(PROMOTION)))
-    x1, x2 = array(draw, one), array(draw, other)
+    x1, x2 = (array(draw, dtype, draw(shapes | long_shapes)) for dtype in (one, other))
     invert = draw(st.booleans())
     wanted = [any(v == w for w in x2.values) != invert for v in x1.values]
     return Call((x1.array, x2.array), Result(Nested(wanted, x1.shape), "bool"), {"invert": invert})
