@@ -16,13 +16,12 @@ from typing import Any
 
 import pytest
 from oracles.formats import FORMATS, rounded
+from oracles.layouts import views
+from oracles.switches import ISAS, instruction_set, threads
 
 import refarray
-from refarray import _native
 
 xp: Any = refarray
-ALL_ISAS = refarray.build_info()["isas"].split(", ")  # best first; the last one is plain
-ISAS = sorted({ALL_ISAS[0], ALL_ISAS[-1]})
 ROW_BYTES, BLOCK_BYTES = 256, 8192
 SIZES = {"float32": 4, "float64": 8, "complex64": 8, "complex128": 16}
 COUNTS = [1, 2, 3, 5, 8, 9, 16, 31, 32, 33, 63, 64, 65, 100, 127, 128, 1000, 1024, 1025, 2048]
@@ -101,31 +100,10 @@ def bits(array: Any) -> bytes:
     return out
 
 
-def layouts(x: Any) -> Iterator[tuple[str, Any]]:
-    """Arrays of two axes with the elements of `x` in other layouts."""
-    rows, columns = x.shape
-    yield "gapless", x
-    yield "transposed", xp.copy(x.mT).mT
-    spread = xp.zeros((rows, 3 * columns), dtype=x.dtype)
-    spread[:, ::3] = x
-    yield "strided", spread[:, ::3]
-    yield "reversed", xp.flip(xp.copy(xp.flip(x)))
-    yield "rows reversed", xp.flip(xp.copy(xp.flip(x, axis=0)), axis=0)
-    memory = bytearray(x.tobytes() + b"\0")
-    memory[1:] = x.tobytes()
-    shifted = xp.from_buffer(memory)[1:].view(x.dtype)
-    yield "misaligned", xp.reshape(shifted, x.shape, copy=False)
-    tall = xp.zeros((2 * rows, columns + 5), dtype=x.dtype)
-    tall[::2, 5:] = x
-    yield "part", tall[::2, 5:]
-
-
-@pytest.fixture(params=ISAS)
+@pytest.fixture(params=sorted({ISAS[0], ISAS[-1]}))
 def isa(request: pytest.FixtureRequest) -> Iterator[str]:
-    before = refarray.build_info()["isa"]
-    _native._use_isa(request.param)
-    yield request.param
-    _native._use_isa(before)
+    with instruction_set(request.param):
+        yield request.param
 
 
 @pytest.mark.parametrize("dtype", SIZES)
@@ -198,17 +176,17 @@ REDUCED = ["sum", "prod", "mean", "min", "max", "any", "all", "count_nonzero", "
 
 
 @pytest.mark.parametrize("shape", [(3, 70), (70, 3), (40, 300), (3000, 9), (65, 1100), (1, 5000)])
-@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128", "bfloat16", "int16"])
+@pytest.mark.parametrize("dtype", [*SIZES, "float16", "bfloat16", "int16", "int32"])
 def test_layout_does_not_change_the_bits(isa: str, dtype: str, shape: tuple[int, int]) -> None:
     count = shape[0] * shape[1]
-    kind = "complex128" if dtype == "complex128" else "float32"
-    values = [v * 100 if dtype == "int16" else v for v in samples(kind, count)]
+    kind = "complex128" if dtype.startswith("complex") else "float32"
+    values = [v * 100 if dtype.startswith("int") else v for v in samples(kind, count)]
     x = xp.astype(xp.reshape(xp.asarray(values, dtype=kind), shape), getattr(xp, dtype))
-    names = REDUCED + ([] if dtype in {"int16", "complex128"} else ["var", "std"])
-    if dtype == "complex128":
-        names = [n for n in names if n not in {"min", "max", "argmin", "argmax"}]
-    if dtype == "int16":
-        names.remove("mean")
+    names = [*REDUCED, "var", "std"]
+    if dtype.startswith("complex"):
+        names = ["sum", "prod", "mean", "any", "all", "count_nonzero"]
+    if dtype.startswith("int"):
+        names = [name for name in REDUCED if name != "mean"]
     for name in names:
         for axis in (None, 0, 1):
             function = getattr(xp, name)
@@ -217,7 +195,7 @@ def test_layout_does_not_change_the_bits(isa: str, dtype: str, shape: tuple[int,
                 rows = x if axis == 1 else x.mT
                 alone = b"".join(bits(function(xp.copy(rows[i, :]))) for i in range(len(rows)))
                 assert alone == right, (isa, name, axis)
-            for text, other in layouts(x):
+            for text, other in views(x):
                 assert bits(function(other, axis=axis)) == right, (isa, name, axis, text)
 
 
@@ -243,13 +221,9 @@ def test_threads_do_not_change_the_bits(dtype: str) -> None:
         for axis in (None, 0, 1)
         for text, array in arrays.items()
     }
-    before = refarray.get_copy_threads()
-    refarray.set_copy_threads(3)
-    try:
+    with threads(3):
         for (name, axis, text), right in alone.items():
             assert bits(getattr(xp, name)(arrays[text], axis=axis)) == right, (name, axis, text)
-    finally:
-        refarray.set_copy_threads(before)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
@@ -286,10 +260,6 @@ def test_no_elements_raise(name: str) -> None:
 
 def test_bad_arguments() -> None:
     x = xp.zeros((2, 3))
-    with pytest.raises(IndexError, match="2"):
-        xp.sum(x, axis=2)
-    with pytest.raises(ValueError, match="more than once"):
-        xp.sum(x, axis=(0, -2))
     with pytest.raises(TypeError, match="keepdims must be True or False, not int"):
         xp.sum(x, keepdims=1)
     with pytest.raises(TypeError, match=r"sum\(\) takes arrays of numeric dtypes, not bool"):

@@ -37,7 +37,7 @@ def product(values: list[Any], dtype: str) -> Any:
 
 def variance(values: list[float], correction: float, root: bool) -> Any:
     count = len(values)
-    if count - correction <= 0:
+    if not values or count - correction <= 0:
         return math.nan
     mean = sum(map(Fraction, values), Fraction()) / count
     squares = sum(((Fraction(v) - mean) ** 2 for v in values), Fraction())
@@ -139,7 +139,7 @@ def mean(name: str, draw: Draw) -> Call:
 def deviation(name: str, draw: Draw) -> Call:
     dtype = draw(st.sampled_from(REAL_FLOATS))
     x = array(draw, dtype, None, small_element(dtype))
-    correction = draw(st.sampled_from((0, 1, 0.5, 2.0)))
+    correction = draw(st.sampled_from((0, 1, 0.5, 2.0, -1, 7.5)))
     call = reduction(
         x,
         some_axes(draw, len(x.shape)),
