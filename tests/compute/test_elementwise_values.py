@@ -1,25 +1,29 @@
-"""Every elementwise function against exact values, for each dtype that it accepts."""
+"""Every elementwise function against exact values, for each dtype that it accepts; x // y and x % y
+where rounded quotients mislead."""
 
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import pytest
 from helpers.cases import run_each
 from oracles import arithmetic, real_functions
+from oracles.arithmetic import floor_divide, remainder
 from oracles.checks import assert_dtype, assert_elements, assert_within, error, flat, same
-from oracles.formats import COMPLEX, INTEGERS, REAL_FLOATS
-from oracles.functions import BINARY, UNARY
+from oracles.formats import COMPLEX, FORMATS, INTEGERS, REAL_FLOATS, rounded
+from oracles.functions import BINARY, INEXACT, UNARY
 from oracles.layouts import gapless
 from oracles.samples import pairs, samples
+from oracles.switches import ISAS, instruction_set
 
 import refarray
 
 EXACT_UNARY = [name for name in UNARY if name in arithmetic.FLOAT_UNARY]
 ROUNDED = {"sqrt"}  # functions of the processor: correctly rounded in every format
-FUNCTIONS = [name for name in UNARY if UNARY[name].accepts == "floating" and name != "reciprocal"]
 
 
 def apply(name: str, *operands: Any) -> Any:
@@ -51,7 +55,7 @@ def test_unary_functions_with_one_right_answer(name: str) -> None:
 
 
 @run_each("dtype", REAL_FLOATS)
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", INEXACT)
 def test_functions_of_real_numbers(name: str, dtype: str) -> None:
     values = samples(dtype)
     out = apply(name, gapless(values, dtype))
@@ -148,3 +152,97 @@ def test_clip_propagates_nan_of_its_limits_and_broadcasts_them() -> None:
         assert [math.isnan(v) for v in refarray.clip(x, None, nan).tolist()] == [True] * 3
         low = refarray.asarray([[0.5], [2.0]], dtype=dtype)
         assert refarray.clip(x, low, None).tolist() == [[0.5, 1.0, 5.0], [2.0, 2.0, 5.0]]
+
+
+# --- floating-point x // y and x % y
+
+
+xp: Any = refarray
+COUNT = 1200
+
+
+def number(source: random.Random, dtype: str) -> float:
+    """A finite number of any size, with few or many digits."""
+    form = FORMATS[dtype]
+    digits = source.choice(
+        (source.getrandbits(form.precision), 2**form.precision - 1, source.getrandbits(2))
+    )
+    power = source.randint(form.emin - form.precision + 1, form.emax - form.precision + 1)
+    return rounded(Fraction(digits | 1) * Fraction(2) ** power * source.choice((1, -1)), dtype)
+
+
+def quotient(source: random.Random, dtype: str) -> Fraction:
+    """Near an integer, or near the midpoint of two numbers of the dtype: up to the square of the
+    greatest number with a unit in its last place of 1."""
+    digits = FORMATS[dtype].precision
+    power = source.randint(0, 2 * digits + 3)
+    integer = source.getrandbits(min(power, digits + 1)) | 1
+    beside = source.choice((Fraction(0), Fraction(1, 2), Fraction(1), Fraction(-1, 3)))
+    return Fraction(integer << max(power - digits - 1, 0)) + beside
+
+
+def operands(dtype: str) -> tuple[list[float], list[float]]:
+    source = random.Random(f"quotients of {dtype}")
+    largest = FORMATS[dtype].largest
+    left, right = [], []
+    for i in range(COUNT):
+        y = number(source, dtype)
+        x = number(source, dtype)
+        if i % 4:
+            x = rounded(Fraction(y) * quotient(source, dtype) * source.choice((1, -1)), dtype)
+        left.append(max(-largest, min(largest, x)))
+        right.append(y)
+    return left, right
+
+
+@pytest.mark.parametrize("dtype", REAL_FLOATS)
+def test_the_floor_of_the_exact_quotient_is_rounded_once(dtype: str) -> None:
+    a, b = operands(dtype)
+    x, y = xp.asarray(a, dtype=dtype), xp.asarray(b, dtype=dtype)
+    floors = [floor_divide(u, v, dtype) for u, v in zip(a, b, strict=True)]
+    rests = [remainder(u, v, dtype) for u, v in zip(a, b, strict=True)]
+    for isa in ISAS:
+        with instruction_set(isa):
+            assert_elements((x // y).tolist(), floors, a, b)
+            assert_elements((x % y).tolist(), rests, a, b)
+
+
+@pytest.mark.parametrize("dtype", REAL_FLOATS)
+def test_a_representable_floor_and_its_remainder_give_the_dividend(dtype: str) -> None:
+    a, b = operands(dtype)
+    x, y = xp.asarray(a, dtype=dtype), xp.asarray(b, dtype=dtype)
+    exact = 0
+    for u, v, q, r in zip(a, b, (x // y).tolist(), (x % y).tolist(), strict=True):
+        floor = math.floor(Fraction(u) / Fraction(v))
+        if q != floor or abs(u) < abs(v):  # the remainder of a small u may be rounded
+            continue
+        exact += 1
+        assert Fraction(v) * floor + Fraction(r) == Fraction(u), (u, v, q, r)
+    assert exact > COUNT // 4
+
+
+#: x, y, and the rounded floor and quotient. The floor is the midpoint of two float64, of which the
+#: even one is nearest; the quotient lies above it, on the side of the odd one.
+TIES = [
+    (float(3 * 2**53 + 4), 3.0, float(2**53), float(2**53 + 2)),
+    (float(-7 * 2**53 - 16), 7.0, float(-(2**53) - 4), float(-(2**53) - 2)),
+]
+
+
+@pytest.mark.parametrize(("x", "y", "floor", "quotient"), TIES)
+def test_ties_are_those_of_the_floor_and_not_of_the_quotient(
+    x: float, y: float, floor: float, quotient: float
+) -> None:
+    left = xp.asarray([x], dtype="float64")
+    assert (left // y).tolist() == [floor]
+    assert (left / y).tolist() == [quotient]
+
+
+@pytest.mark.parametrize("dtype", REAL_FLOATS)
+def test_tiny_negative_quotients_have_the_floor_minus_one(dtype: str) -> None:
+    form = FORMATS[dtype]
+    x = xp.asarray([form.smallest, -form.smallest, -form.smallest_normal], dtype=dtype)
+    for large in (1.0, form.largest):
+        assert (x // large).tolist() == [0.0, -1.0, -1.0]
+        assert (x // -large).tolist() == [-1.0, 0.0, 0.0]
+        assert (x % large).tolist() == [form.smallest, large, large]

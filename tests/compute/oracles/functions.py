@@ -32,6 +32,8 @@ FLOATING = (
     *("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "expm1", "log"),
     *("log1p", "log2", "log10", "reciprocal", "sin", "sinh", "sqrt", "tan", "tanh"),
 )
+#: Those of them that are not exact.
+INEXACT = tuple(name for name in FLOATING if name != "reciprocal")
 UNARY: dict[str, Function] = {
     **dict.fromkeys(FLOATING, Function("floating")),
     **dict.fromkeys(("ceil", "floor", "trunc"), Function("real")),
