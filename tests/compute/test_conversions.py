@@ -1,4 +1,4 @@
-"""astype() between all dtypes, with Python's exact numbers as the oracle."""
+"""astype() between all dtypes, with Python's exact numbers as the oracle; what conversions copy."""
 
 from __future__ import annotations
 
@@ -70,3 +70,63 @@ def test_integers_of_64_bits_are_exact() -> None:
     assert xp.astype(x, "uint64").tolist() == [each % 2**64 for each in values]
     assert xp.astype(xp.astype(x, "uint64"), "int64").tolist() == values
     assert xp.astype(x, "int32").tolist() == [converted(each, "int32") for each in values]
+
+
+# --- copies
+
+
+def views(x: Any) -> list[Any]:
+    return [x, x.T, xp.flip(x), x[::2, 1:]]
+
+
+def test_copies_are_independent() -> None:
+    for make in (
+        lambda x: xp.reshape(x, (4, 3), copy=True),
+        lambda x: xp.reshape(x, x.shape, copy=True),
+        lambda x: xp.asarray(x, copy=True),
+        lambda x: xp.astype(x, x.dtype),
+        lambda x: xp.from_dlpack(x, copy=True),
+        xp.copy,
+    ):
+        x = xp.reshape(xp.arange(12), (3, 4))
+        y = make(x)
+        y[...] = 99
+        assert flat(x) == list(range(12))
+
+
+def test_what_need_not_be_copied_is_shared() -> None:
+    for make in (
+        xp.asarray,
+        lambda x: xp.asarray(x, copy=False),
+        lambda x: xp.asarray(x, dtype=x.dtype, copy=None),
+        lambda x: xp.astype(x, x.dtype, copy=False),
+        xp.from_dlpack,
+        lambda x: xp.from_dlpack(x, copy=False),
+    ):
+        for x in views(xp.reshape(xp.arange(12), (3, 4))):
+            y = make(x)
+            y[...] = y + 1
+            assert flat(x) == flat(y)
+
+
+def test_conversion_copies_where_it_must() -> None:
+    x = xp.asarray([1, 2, 3])
+    for copy in (True, False):
+        y = xp.astype(x, "float32", copy=copy)
+        assert y.dtype == xp.float32 and y.tolist() == [1.0, 2.0, 3.0]
+    with pytest.raises(ValueError):
+        xp.asarray(x, dtype="float32", copy=False)
+    for keywords in ({}, {"copy": None}, {"copy": True}):
+        y = xp.asarray(x, dtype="float32", **keywords)
+        assert y.dtype == xp.float32 and y.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_reshape_shares_memory_where_it_can() -> None:
+    x = xp.reshape(xp.arange(12), (3, 4))
+    for keywords in ({}, {"copy": None}, {"copy": False}):
+        y = xp.reshape(x, (2, 6), **keywords)
+        y[1, 0] += 1
+        assert x[1, 2] == y[1, 0]
+    with pytest.raises(ValueError):
+        xp.reshape(x.T, (12,), copy=False)
+    assert flat(xp.reshape(x.T, (12,))) == flat(x.T)

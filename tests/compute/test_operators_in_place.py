@@ -141,14 +141,15 @@ def test_in_place_operators_refuse_read_only_arrays(name: str) -> None:
 @run_each("name", OPERATORS)
 def test_in_place_operators_with_python_scalars(name: str) -> None:
     for dtype in BINARY[OPERATORS[name]].dtypes:
-        for scalar in (True, 2, 1.5, 1 + 2j):
-            x = refarray.ones(5, dtype=dtype)
+        for scalar in (True, 2, 1.5, 1 + 2j, 0, 3, 100, 0.0, -0.0, -1.5, math.inf, math.nan):
+            x = gapless(samples(dtype), dtype)
             if scalar_result(dtype, type(scalar)) != dtype:
+                before = text(x)
                 with pytest.raises(TypeError):
                     in_place(name)(x, scalar)
-                assert text(x) == text(refarray.ones(5, dtype=dtype))
+                assert text(x) == before
                 continue
-            expected = text(getattr(operator, name)(x, scalar))
+            expected = text(getattr(operator, name)(x, refarray.full(x.shape, scalar, dtype=dtype)))
             target = x
             target = in_place(name)(target, scalar)
             assert target is x and text(x) == expected

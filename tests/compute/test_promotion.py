@@ -1,18 +1,26 @@
-"""Promotion: the standard's tables, Python scalars, and what has no common dtype."""
+"""Promotion: the standard's tables, what has no common dtype, and Python numbers beside arrays,
+which count as arrays of the dtype of the other operand."""
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from helpers.cases import run_each
-from oracles.formats import ALL, COMPLEX, INTEGERS, KINDS, REAL_FLOATS, STANDARD, limits
+from oracles import formats
+from oracles.checks import flat
+from oracles.formats import ALL, INTEGERS, REAL_FLOATS, STANDARD, UNSIGNED, limits
 from oracles.functions import BINARY, COMPARING, OPERATORS
 from oracles.promotion import PROMOTION, UNDEFINED, scalar_result
+from oracles.samples import samples
+from properties.models.dtypes import KINDS
 
 import refarray
+
+pytestmark = pytest.mark.every_python
 
 xp: Any = refarray
 SCALARS: dict[type, Any] = {bool: True, int: 2, float: 1.5, complex: 1 + 2j}
@@ -103,50 +111,24 @@ def test_where_concat_and_stack_refuse_what_has_no_common_dtype() -> None:
             assert str(out.dtype) == result, (left, right)
 
 
-def takes(name: str, dtype: str) -> bool:
-    return dtype in BINARY[name].dtypes
-
-
-@run_each("kind", SCALARS)
-@pytest.mark.parametrize("name", [*OPERATORS, *COMPARING])
-def test_operators_with_python_scalars(name: str, kind: type) -> None:
-    function = OPERATORS.get(name) or COMPARING[name]
-    work, scalar = getattr(operator, name), SCALARS[kind]
-    for dtype in ALL:
-        x = xp.ones(3, dtype=dtype)
-        result = scalar_result(dtype, kind)
-        if result is None or not takes(function, dtype) or not takes(function, result):
-            if name in ("eq", "ne"):
-                continue  # may also compare unequal: see test_operators_in_place.py
+@run_each("name", BINARY)
+def test_python_scalars(name: str) -> None:
+    """Standard since 2024.12: one of the operands of a function, too, may be a Python scalar."""
+    accepted = BINARY[name].dtypes
+    for dtype, (kind, scalar) in itertools.product(ALL, SCALARS.items()):
+        x, result = xp.ones(3, dtype=dtype), scalar_result(dtype, kind)
+        if result in accepted and dtype in accepted:
+            y = xp.asarray(scalar, dtype=result)
+            for work in named(name):
+                for mine, same in ((work(x, scalar), work(x, y)), (work(scalar, x), work(y, x))):
+                    assert str(mine.dtype) == BINARY[name].result_of(result), dtype
+                    assert mine.tolist() == same.tolist()
+            continue
+        # == and != may also compare unequal: see test_operators_in_place.py.
+        for work in named(name)[: 1 if name in ("equal", "not_equal") else None]:
             for given in ((x, scalar), (scalar, x)):
                 with pytest.raises(TypeError):
                     work(*given)
-            continue
-        y = xp.asarray(scalar, dtype=result)
-        for mine, same in ((work(x, scalar), work(x, y)), (work(scalar, x), work(y, x))):
-            assert str(mine.dtype) == BINARY[function].result_of(result), dtype
-            assert mine.tolist() == same.tolist()
-
-
-@run_each("name", BINARY)
-def test_functions_with_python_scalars(name: str) -> None:
-    """Standard since 2024.12: one of the operands may be a Python scalar."""
-    work = getattr(refarray, name)
-    for dtype in BINARY[name].dtypes:
-        x = xp.ones(3, dtype=dtype)
-        for kind, scalar in SCALARS.items():
-            result = scalar_result(dtype, kind)
-            if result is None or not takes(name, result):
-                for given in ((x, scalar), (scalar, x)):
-                    with pytest.raises(TypeError):
-                        work(*given)
-                continue
-            y = xp.asarray(scalar, dtype=result)
-            assert work(x, scalar).tolist() == work(x, y).tolist()
-            assert work(scalar, x).tolist() == work(y, x).tolist()
-            assert str(work(scalar, x).dtype) == BINARY[name].result_of(result)
-    with pytest.raises(TypeError):
-        work(1, 1)
 
 
 @run_each("dtype", INTEGERS)
@@ -185,21 +167,10 @@ def test_can_cast_follows_the_tables() -> None:
                 assert type(got) is bool and got is expected, (start, end)
 
 
-IS_KIND = {
-    "bool": ("bool",),
-    "signed integer": ("int8", "int16", "int32", "int64"),
-    "unsigned integer": ("uint8", "uint16", "uint32", "uint64"),
-    "integral": INTEGERS,
-    "real floating": REAL_FLOATS,
-    "complex floating": COMPLEX,
-    "numeric": KINDS["numeric"],
-}
-
-
-@run_each("kind", IS_KIND)
+@run_each("kind", KINDS)
 def test_isdtype(kind: str) -> None:
     for dtype in ALL:
-        expected = dtype in IS_KIND[kind]
+        expected = dtype in KINDS[kind]
         got = xp.isdtype(of(dtype), kind)
         assert type(got) is bool and got is expected, dtype
         assert xp.isdtype(of(dtype), (kind, of(dtype))) is True
@@ -218,3 +189,70 @@ def test_isdtype_compares_dtypes_and_refuses_unknown_kinds() -> None:
     for wrong in (None, 3, [1]):
         with pytest.raises(TypeError):
             xp.isdtype(xp.float32, wrong)
+
+
+# --- Python numbers
+
+
+NUMBERS: dict[str, tuple[Any, ...]] = {
+    "bool": (True, False),
+    "integer": (0, 1, 2, 3, 5, -1, -3, 100),
+    "real floating": (0.0, -0.0, 1.5, -1.5, 3, -7, 0.7, float("inf"), float("nan")),
+    "complex": (1, -1.5, 0.75 - 2j, 1j),
+}
+
+
+def numbers(dtype: str) -> list[Any]:
+    (found,) = (NUMBERS[kind] for kind in NUMBERS if dtype in formats.KINDS[kind])
+    if dtype not in INTEGERS:
+        return list(found)
+    low, high = limits(dtype)
+    return [each for each in found if low <= each <= high]
+
+
+def named(name: str) -> list[Any]:
+    methods = [m for m, function in {**OPERATORS, **COMPARING}.items() if function == name]
+    return [getattr(xp, name), *(getattr(operator, method) for method in methods)]
+
+
+@run_each("name", BINARY)
+def test_numbers_count_as_arrays(name: str) -> None:
+    for dtype in BINARY[name].dtypes:
+        x = xp.asarray(samples(dtype), dtype=dtype)
+        for number in numbers(dtype):
+            other = xp.full(x.shape, number, dtype=dtype)
+            pairs = (((x, number), (x, other)), ((number, x), (other, x)), ((x, other), (x, other)))
+            for operands, arrays in pairs:
+                wanted = getattr(xp, name)(*arrays)
+                for function in named(name):
+                    got = function(*operands)
+                    assert got.dtype == wanted.dtype
+                    assert repr(got.tolist()) == repr(wanted.tolist()), (dtype, number)
+
+
+def test_where_takes_numbers() -> None:
+    condition = xp.asarray([True, False, True, False])
+    for dtype in REAL_FLOATS:
+        x = xp.asarray([0.25, -0.0, 3.5, 4.75], dtype=dtype)
+        for number in (1.5, -2.75, 3, -0.0):
+            wanted = [0.25, float(number), 3.5, float(number)]
+            assert repr(flat(xp.where(condition, x, number))) == repr(wanted)
+            assert repr(flat(xp.where(~condition, number, x))) == repr(wanted)
+            assert xp.where(condition, x, number).dtype == x.dtype
+
+
+@run_each("method", COMPARING)
+def test_comparisons_of_different_integers_are_exact(method: str) -> None:
+    compare = getattr(operator, method)
+    for left in INTEGERS:
+        for right in INTEGERS:
+            if {left, right} & {"uint64"} and not {left, right} <= set(UNSIGNED):
+                continue
+            values = [(a, b) for a in limits(left) for b in (*limits(right), *limits(left))]
+            low, high = limits(right)
+            values = [(a, b) for a, b in values if low <= b <= high]
+            x = xp.asarray([a for a, _ in values], dtype=left)
+            y = xp.asarray([b for _, b in values], dtype=right)
+            wanted = [compare(a, b) for a, b in values]
+            assert compare(x, y).tolist() == wanted
+            assert getattr(xp, COMPARING[method])(x, y).tolist() == wanted

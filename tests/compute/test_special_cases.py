@@ -7,12 +7,18 @@ from typing import Any
 
 import pytest
 from helpers.cases import run_each
-from oracles.cases import COMPLEX_NAMES, Wanted, complex_cases, real_cases
 from oracles.checks import flat
 from oracles.formats import COMPLEX, COMPONENT, REAL_FLOATS
 from oracles.functions import OPERATORS
 from oracles.layouts import WIDTH, gapless, layouts
-from oracles.real_cases import BINARY_CASES, UNARY_CASES
+from oracles.special_cases import (
+    BINARY_CASES,
+    COMPLEX_NAMES,
+    UNARY_CASES,
+    Wanted,
+    complex_cases,
+    real_cases,
+)
 
 import refarray
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from helpers.cases import run_each
-from properties.models.sorting import order_of, sort_key
+from properties.models.searching import order_of, sort_key
 
 import refarray as xp
 from refarray import Array

@@ -8,7 +8,6 @@ from properties.models import (  # each adds its models to MODELS
     creation,
     decompositions,
     dtypes,
-    eigenvalues,
     elementwise,
     fourier,
     linear_algebra,
@@ -17,7 +16,6 @@ from properties.models import (  # each adds its models to MODELS
     reductions,
     searching,
     singular_values,
-    sorting,
     systems,
 )
 from properties.models.registry import MODELS
@@ -27,7 +25,6 @@ __all__ = [
     "creation",
     "decompositions",
     "dtypes",
-    "eigenvalues",
     "elementwise",
     "fourier",
     "linear_algebra",
@@ -36,6 +33,5 @@ __all__ = [
     "reductions",
     "searching",
     "singular_values",
-    "sorting",
     "systems",
 ]

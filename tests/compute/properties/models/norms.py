@@ -10,7 +10,6 @@ from fractions import Fraction
 from typing import Any
 
 from hypothesis import strategies as st
-from oracles import eigenvalues
 from oracles import matrices as exact
 from oracles.formats import FLOATS
 from oracles.nested import reduced
@@ -21,13 +20,13 @@ from properties.matrices import (
     any_matrix,
     component,
     extents,
+    pieces,
     sometimes_not_finite,
     stack,
     stacks,
 )
 from properties.models.reductions import some_axes
 from properties.models.registry import Call, models
-from properties.residuals import pieces
 
 dtypes = st.sampled_from(FLOATS)
 #: A number or a special value, and the bound of its error.
@@ -142,7 +141,7 @@ def spectral(rows: list[list[Any]], n: int, order: Any) -> Wanted:
     if not exact.is_finite(rows):
         return math.nan, Fraction()
     a = exact.to_exact(rows)
-    values, limit = eigenvalues.singular_values(a, n), exact.norm(a)
+    values, limit = exact.singular_values(a, n), exact.norm(a)
     numbers = range(values.number) if order == "nuc" else (0 if order == 2 else values.number - 1,)
     off = 10 * max(len(a), n) * exact.WORKING * limit * len(numbers)
     return sum((values.value(k, limit) for k in numbers), Fraction()), off + limit / 2**70

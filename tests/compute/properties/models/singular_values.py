@@ -9,7 +9,6 @@ from fractions import Fraction
 from typing import Any
 
 from hypothesis import strategies as st
-from oracles import eigenvalues
 from oracles import matrices as exact
 from oracles.formats import FLOATS, REAL_FLOATS
 from oracles.matrices import Matrix, assert_rounded
@@ -17,11 +16,20 @@ from oracles.nested import Nested
 
 from properties.arrays import Draw, array, broadcastable
 from properties.matrices import (
+    LARGE,
+    TINY,
+    WORST,
     Rows,
     any_matrix,
+    assert_nan,
+    assert_product,
+    assert_unitary,
+    backward,
+    bound,
     component,
     converted,
     extents,
+    pieces,
     scaled_by_power,
     sometimes_not_finite,
     stack,
@@ -29,24 +37,13 @@ from properties.matrices import (
     unitary,
 )
 from properties.models.registry import Call, models
-from properties.residuals import (
-    LARGE,
-    TINY,
-    WORST,
-    assert_nan,
-    assert_product,
-    assert_unitary,
-    backward,
-    bound,
-    pieces,
-)
 
 dtypes = st.sampled_from(FLOATS)
 
 
 def assert_singular_values(got: list[float], a: Matrix, n: int, dtype: str) -> None:
     """The nearest numbers to the exact ones, in descending order."""
-    wanted = eigenvalues.singular_values(a, n)
+    wanted = exact.singular_values(a, n)
     limit = bound(max(len(a), n), dtype, exact.norm(a))
     assert len(got) == wanted.number
     assert all(x >= y for x, y in itertools.pairwise(got)) and min(got, default=0.0) >= 0
@@ -152,7 +149,7 @@ class Cut:
     """How many singular values of a matrix exceed rtol times the largest one."""
 
     def __init__(self, a: Matrix, n: int, rtol: Fraction) -> None:
-        values = eigenvalues.singular_values(a, n)
+        values = exact.singular_values(a, n)
         largest = values.value(0, exact.norm(a)) if a and n else Fraction()
         self.threshold = rtol * largest
         # The default of float64 takes for granted that the values are better than n eps.

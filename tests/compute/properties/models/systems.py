@@ -11,7 +11,6 @@ from fractions import Fraction
 from typing import Any
 
 from hypothesis import strategies as st
-from oracles import eigenvalues
 from oracles import matrices as exact
 from oracles.formats import FLOATS
 from oracles.matrices import Matrix, Number, assert_rounded, is_rounded
@@ -21,23 +20,21 @@ from oracles.real_functions import CONTEXT, settled
 
 from properties.arrays import Draw, broadcastable
 from properties.matrices import (
+    LARGE,
+    TINY,
     Rows,
     any_matrix,
+    backward,
     component,
     converted,
     extents,
     invertible,
     permutation,
+    pieces,
     stack,
     stacks,
 )
 from properties.models.registry import Call, models
-from properties.residuals import (
-    LARGE,
-    TINY,
-    backward,
-    pieces,
-)
 
 dtypes = st.sampled_from(FLOATS)
 PAIRS = sorted(pair for pair in PROMOTION if set(pair) <= set(FLOATS))
@@ -49,7 +46,7 @@ PAIRS = sorted(pair for pair in PROMOTION if set(pair) <= set(FLOATS))
 def determinant(a: Matrix) -> tuple[Number, Fraction]:
     """With its error: the products of the minors with the errors of the other elements."""
     n, size, off = len(a), exact.norm(a), backward(a, len(a))
-    polynomial, adjugate = eigenvalues.leverrier(a)
+    polynomial, adjugate = exact.leverrier(a)
     higher = sum((math.comb(n, k) * off**k * size ** (n - k) for k in range(2, n + 1)), Fraction())
     det = polynomial[-1] * (-exact.ONE) ** n
     return det, exact.norm(adjugate) * off + higher if n else Fraction()
