@@ -8,7 +8,6 @@ import operator
 import pickle
 import subprocess
 import sys
-import threading
 import weakref
 from collections.abc import Iterator
 from types import ModuleType
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 from helpers.cases import run_each
 from modes import expressions
+from oracles.switches import run_together
 
 import refarray
 import refarray.strict
@@ -335,18 +335,13 @@ def test_a_pickle_is_read_by_a_process_that_made_no_namespace() -> None:
 
 def test_threads_get_one_object(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_modes, "MADE", weakref.WeakValueDictionary())
-    barrier, found = threading.Barrier(8), []
+    found = []
 
-    def ask() -> None:
-        barrier.wait()
+    def ask(_: int) -> None:
         space: Any = refarray.namespace(immutable=True)
         found.append((space, type(space.zeros(1))))
 
-    threads = [threading.Thread(target=ask) for _ in range(8)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    run_together(ask, 8)
     assert len(found) == 8 and len(set(found)) == 1
 
 

@@ -71,17 +71,23 @@ def test_a_dtype_is_pickled_by_name(xp: Any) -> None:
 @spaces
 def test_functions_take_their_own_dtypes_only(xp: Any) -> None:
     x = xp.ones(2)
-    for wrong in (refarray.float32, numpy.float32, numpy.dtype("f4"), "float32", float):
+    of_python = (float, int, bool, complex, type(None))
+    for wrong in (refarray.float32, numpy.float32, numpy.dtype("f4"), "float32", "f4", *of_python):
         for use in (
             lambda wrong=wrong: xp.zeros(2, dtype=wrong),
+            lambda wrong=wrong: xp.asarray([1, 2], dtype=wrong),
+            lambda wrong=wrong: xp.arange(3, dtype=wrong),
             lambda wrong=wrong: xp.astype(x, wrong),
+            lambda wrong=wrong: xp.sum(x, dtype=wrong),
+            lambda wrong=wrong: xp.can_cast(x, wrong),
             lambda wrong=wrong: xp.isdtype(wrong, "real floating"),
-            lambda wrong=wrong: xp.isdtype(xp.float32, wrong),
             lambda wrong=wrong: xp.finfo(wrong),
             lambda wrong=wrong: xp.result_type(x, wrong),
         ):
-            with pytest.raises((TypeError, ValueError)):
+            with pytest.raises(TypeError):
                 use()
+        with pytest.raises((TypeError, ValueError)):
+            xp.isdtype(xp.float32, wrong)
 
 
 @spaces

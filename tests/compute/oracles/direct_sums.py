@@ -6,7 +6,7 @@ import functools
 import math
 import operator
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -14,7 +14,7 @@ import mpmath
 
 from oracles.checks import assert_dtype, flat
 from oracles.formats import COMPONENT
-from oracles.nested import Nested, indices, made
+from oracles.nested import Nested, scanned
 
 BITS = 160
 ONE = 1 << BITS
@@ -139,22 +139,10 @@ def line_transformed(name: str, line: Sequence[Pair], n: int, norm: str) -> list
     return scaled(out, factor(name, norm, n))
 
 
-def along(x: Nested, axis: int, length: int, work: Callable[[list[Any]], list[Any]]) -> Nested:
-    """Replaces every line along an axis by a line of this length."""
-    one = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
-    lines = {
-        index: work([x.at((*index[:axis], i, *index[axis + 1 :])) for i in range(x.shape[axis])])
-        for index in indices(one)
-    }
-    shape = (*x.shape[:axis], length, *x.shape[axis + 1 :])
-    return made(shape, lambda i: lines[(*i[:axis], 0, *i[axis + 1 :])][i[axis]])
-
-
 def transformed(name: str, x: Nested, n: int, axis: int, norm: str = "backward") -> Nested:
     """What a function of one axis returns, of pairs."""
-    axis %= len(x.shape)
     length = n // 2 + 1 if name in FROM_REAL else n
-    return along(x, axis, length, lambda line: line_transformed(name, line, n, norm))
+    return scanned(x, axis, lambda line: line_transformed(name, line, n, norm), length)
 
 
 def several(

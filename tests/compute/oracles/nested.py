@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from oracles.checks import flat
+
 Shape = tuple[int, ...]
 
 
@@ -33,10 +35,7 @@ def made(shape: Shape, work: Callable[[tuple[int, ...]], Any]) -> Nested:
 
 def from_array(x: Any) -> Nested:
     """The elements of an array or of nested lists with its shape."""
-    values = x.tolist()
-    for _ in range(x.ndim - 1):
-        values = [each for row in values for each in row]
-    return Nested(values if x.ndim else [values], x.shape)
+    return Nested(flat(x), x.shape)
 
 
 def normalized(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
@@ -64,16 +63,18 @@ def reduced(
     return Nested(out.values, tuple(n for a, n in enumerate(x.shape) if a not in axes))
 
 
-def scanned(x: Nested, axis: int, work: Callable[[list[Any]], list[Any]]) -> Nested:
-    """Replaces every line along an axis by the line that `work` makes of it."""
+def scanned(
+    x: Nested, axis: int, work: Callable[[list[Any]], list[Any]], length: int | None = None
+) -> Nested:
+    """Replaces every line along an axis by the line that `work` makes of it: as long, or of the
+    given length."""
     axis %= len(x.shape)
     lines = {}
     others = tuple(1 if a == axis else n for a, n in enumerate(x.shape))
     for index in indices(others):
         line = [x.at((*index[:axis], i, *index[axis + 1 :])) for i in range(x.shape[axis])]
         lines[index] = work(line)
-    length = len(next(iter(lines.values()))) if lines else x.shape[axis]
-    shape = (*x.shape[:axis], length, *x.shape[axis + 1 :])
+    shape = (*x.shape[:axis], x.shape[axis] if length is None else length, *x.shape[axis + 1 :])
     return made(shape, lambda i: lines[(*i[:axis], 0, *i[axis + 1 :])][i[axis]])
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 from oracles.formats import ALL, COMPLEX, COMPONENT, INTEGERS, REAL, REAL_FLOATS, rounded, wrapped
-from oracles.nested import Nested, reduced, scanned
+from oracles.nested import reduced, scanned
 from oracles.promotion import accumulated
 
 from properties.arrays import Draw, Drawn, any_element, array, power_of_two, shapes, small_element
@@ -162,17 +162,9 @@ def scan(name: str, draw: Draw) -> Call:
     def line(values: list[Any]) -> list[Any]:
         return [work(values[:i], dtype) for i in range(0 if initial else 1, len(values) + 1)]
 
-    wanted = scanned(x.model, axis, line)
-    if not wanted.values:
-        wanted = empty_scan(x.model, axis, initial)
+    wanted = scanned(x.model, axis, line, x.shape[axis] + initial)
     keywords = {"axis": axis, "include_initial": initial}
     return Call((x.array,), Result(wanted, accumulated(dtype)), keywords)
-
-
-def empty_scan(x: Nested, axis: int, initial: bool) -> Nested:
-    shape = list(x.shape)
-    shape[axis] += initial
-    return Nested([], tuple(shape))
 
 
 @models("diff")
@@ -187,7 +179,5 @@ def diff(name: str, draw: Draw) -> Call:
             values = [b - a for a, b in itertools.pairwise(values)]
         return [wrapped(v, dtype) if dtype in INTEGERS else v for v in values]
 
-    shape = list(x.shape)
-    shape[axis] = max(shape[axis] - n, 0)
-    wanted = Nested(scanned(x.model, axis, line).values, tuple(shape))
+    wanted = scanned(x.model, axis, line, max(x.shape[axis] - n, 0))
     return Call((x.array,), Result(wanted, dtype), {"axis": axis, "n": n})
