@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 from helpers.cases import run_each
+from oracles.functions import TABLE
 
 import refarray
 
 pytestmark = pytest.mark.every_python
 
-TABLE = Path(__file__).parents[1] / "package/array_api_signatures.toml"
-FUNCTIONS = tomllib.loads(TABLE.read_text(encoding="utf-8"))["functions"]
+FUNCTIONS = TABLE["functions"]
 #: Functions that a version added.
 ADDED = {
     "2022.12": "conj imag isdtype real take fft.fft fft.rfftfreq",

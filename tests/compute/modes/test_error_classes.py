@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -50,17 +51,11 @@ def with_axes(xp: Any) -> list[str]:
 
 def parameter_of(xp: Any, name: str) -> str | None:
     try:
-        own = inspect.signature(function_of(xp, name)).parameters
+        own = inspect.signature(operator.attrgetter(name)(xp)).parameters
     except (TypeError, ValueError):
         return None
     found = (each for each in ("axis", "axes") if each in own and own[each].kind > 1)
     return next(found, None)
-
-
-def function_of(xp: Any, name: str) -> Any:
-    for part in name.split("."):
-        xp = getattr(xp, part)
-    return xp
 
 
 @spaces
@@ -74,7 +69,7 @@ def test_an_axis_that_is_missing(xp: Any) -> None:
         parameter = parameter_of(xp, name)
         own = {parameter: OWN.get(name, 99)} if parameter else {}
         with pytest.raises(ra.AxisError) as caught:
-            function_of(xp, name)(*first(x if real else x + 0j), **own)
+            operator.attrgetter(name)(xp)(*first(x if real else x + 0j), **own)
         assert isinstance(caught.value, ValueError) and isinstance(caught.value, IndexError), name
 
 

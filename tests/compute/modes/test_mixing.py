@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import tomllib
-from pathlib import Path
+import operator
 from typing import Any
 
 import pytest
 from helpers.cases import run_each
 from modes import expressions
+from oracles.functions import TABLE
 
 import refarray
 
@@ -20,8 +20,7 @@ immutable: Any = refarray.namespace(immutable=True)
 SPACES = {"refarray": refarray, "refarray_strict": strict, "refarray_immutable": immutable}
 pairs = run_each(("one", "two"), list(itertools.permutations(SPACES, 2)))
 
-TABLE = Path(__file__).parents[2] / "package/array_api_signatures.toml"
-FUNCTIONS = tomllib.loads(TABLE.read_text(encoding="utf-8"))["functions"]
+FUNCTIONS = TABLE["functions"]
 #: Functions that take arrays of other libraries, or no arrays.
 TAKE_OTHERS = {
     *(
@@ -66,9 +65,7 @@ def test_functions(one: str, two: str, name: str) -> None:
     """The first array of another namespace, or the second beside one of the own."""
     space: Any = SPACES[one]
     own, other = space.ones((2, 2)), SPACES[two].ones((2, 2))
-    function = space
-    for part in name.split("."):
-        function = getattr(function, part)
+    function = operator.attrgetter(name)(space)
     if name in ("concat", "stack"):
         calls = [([other],), ([own, other],), ((other, own),)]
     elif name in ("broadcast_arrays", "meshgrid", "result_type"):

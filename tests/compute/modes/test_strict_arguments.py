@@ -93,10 +93,7 @@ def is_plain(value: Any) -> bool:
 
 
 def function_of(name: str) -> Callable[..., Any]:
-    out = xp
-    for part in name.split("."):
-        out = getattr(out, part)
-    return out  # type: ignore[no-any-return]
+    return operator.attrgetter(name)(xp)  # type: ignore[no-any-return]
 
 
 def with_value(name: str, slot: int | str, value: Any) -> Any:

@@ -7,24 +7,20 @@ _2021_12 to _draft).
 from __future__ import annotations
 
 import inspect
-import tomllib
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers.cases import run_each
 from modes.expressions import words
+from oracles.functions import TABLE
 
 import refarray
 import refarray.strict
 
 pytestmark = pytest.mark.every_python
 
-TABLE = tomllib.loads(
-    (Path(__file__).parents[2] / "package/array_api_signatures.toml").read_text(encoding="utf-8")
-)
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12", "2026.12")
 #: Arguments that a version added.
 ARGUMENTS = {

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import tomllib
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from oracles.formats import ALL, COMPONENT, KINDS
+
+#: Signatures, attributes and constants from the stubs of the standard.
+TABLE: dict[str, Any] = tomllib.loads(
+    (Path(__file__).parents[2] / "package/array_api_signatures.toml").read_text(encoding="utf-8")
+)
 
 
 class Function(NamedTuple):
