@@ -39,6 +39,8 @@ KINDS = {
     "benchmarks/budget.json": RECORDED,
     "docs/gates/*": RECORDED,
     "docs/records/*": RECORDED,
+    "tests/consumers/results.json": RECORDED,
+    "tests/foreign/results.json": RECORDED,
     "tests/gates/same_bits.json": RECORDED,
     "tools/gates/mutants/rates.toml": RECORDED,
     "tools/gates/mutants/survivors.toml": RECORDED,
