@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, update_wrapper
 from typing import Any, TypeVar
 
 from refarray.conformance.requirements import Level, Role
@@ -165,7 +165,6 @@ CHECKS: dict[str, Check] = {}
 
 def check(
     name: str,
-    role: str,
     case: str,
     expected: str,
     *,
@@ -175,12 +174,14 @@ def check(
     **more: Any,
 ) -> Callable[[Function], Function]:
     """Registers the decorated function as one case of the requirement `name`; `more` are further
-    fields of Check. The decorator may be applied more than once."""
+    fields of Check. The decorator may be applied more than once. The role is the one that the
+    folder of the function's module is named after (suite/)."""
 
     def register(probe: Function) -> Function:
+        role = Role(probe.__module__.split(".")[-2].replace("_", "-"))
         weaker = Level(level) if level else None
         risk = risky or exits
-        add(Check(name, case, Role(role), expected, probe, risk, level=weaker, exits=exits, **more))
+        add(Check(name, case, role, expected, probe, risk, level=weaker, exits=exits, **more))
         return probe
 
     return register
@@ -188,8 +189,7 @@ def check(
 
 def check_cases(
     name: str,
-    role: str,
-    cases: Mapping[str, Any],
+    cases: Mapping[str, Any] | Iterable[str],
     expected: str,
     *,
     level: str | Mapping[str, str] = "",
@@ -199,23 +199,24 @@ def check_cases(
 ) -> Callable[[Function], Function]:
     """Registers the decorated function as several cases of one requirement.
 
-    `cases` maps each case to the value that is passed as the function's second argument. `expected`
-    and `provoked` are format strings over `case` and `value`. `level` may name the level of single
-    cases. `same_as` is one, too; `more` as for check().
+    `cases` maps each case to the value that is passed as the function's second argument; in a list
+    of cases the value is the case. `expected` and `provoked` are format strings over `case` and
+    `value`. `level` may name the level of single cases. `same_as` is one, too; `more` as for
+    check().
     """
 
     def register(probe: Function) -> Function:
-        for case, value in cases.items():
+        rows = cases if isinstance(cases, Mapping) else {case: case for case in cases}
+        for case, value in rows.items():
             check(
                 name,
-                role,
                 case,
                 expected.format(case=case, value=value),
                 level=level if isinstance(level, str) else level.get(case, ""),
                 provoked=provoked.format(case=case, value=value),
                 same_as=(same_as.format(case=case, value=value),) if same_as else (),
                 **more,
-            )(partial(probe_with, probe, value))
+            )(update_wrapper(partial(probe_with, probe, value), probe))
         return probe
 
     return register

@@ -1,7 +1,8 @@
 """The checks, grouped by role and requirement family.
 
-The folder is the role under test. The module starts with the family's name (FAMILIES), so the
-consumer's checks of TENS-05 are in consumer/tensors.py. `load` imports every module it finds.
+The folder is named after the role under test, and the module's name starts with the family's
+(FAMILIES): the consumer's checks of TENS-05 are in consumer/tensors.py. `load` imports every module
+it finds.
 """
 
 from __future__ import annotations
@@ -10,16 +11,11 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
+from refarray.conformance.requirements import Role
+
 if TYPE_CHECKING:
     from refarray.conformance.cases import Check
 
-ROLES = {
-    "producer": "producer",
-    "consumer": "consumer",
-    "exchange_api": "exchange-api",
-    "pair": "pair",
-}
-"""The role of each folder, in the order in which the checks run."""
 FAMILIES = {
     "ABI": "abi",
     "VERS": "versions",
@@ -43,8 +39,8 @@ def load() -> None:
     """Registers every check, and puts them in the order of place()."""
     from refarray.conformance.cases import CHECKS
 
-    for folder in ROLES:
-        package = import_module(f"{__name__}.{folder}")
+    for role in Role:
+        package = import_module(f"{__name__}.{role.replace('-', '_')}")
         for module in iter_modules(package.__path__):
             import_module(f"{package.__name__}.{module.name}")
     ordered = sorted(CHECKS.values(), key=place)
@@ -59,4 +55,4 @@ def place(check: Check) -> tuple[int, int, str]:
 
     whole = CHECKS.get(check.part_of, check)
     family = whole.id.partition("-")[0]
-    return list(ROLES.values()).index(whole.role), list(FAMILIES).index(family), whole.id
+    return list(Role).index(whole.role), list(FAMILIES).index(family), whole.id

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import time
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from refarray.conformance.cases import CheckResult, NotApplicable, check
@@ -23,7 +24,6 @@ OTHER = 0xEE
 
 def check_on_devices(
     name: str,
-    role: str,
     case: str,
     expected: str,
     *,
@@ -37,11 +37,12 @@ def check_on_devices(
         more = () if value is None else (value,)
         for vendor in vendors:
 
+            @wraps(probe)
             def on_vendor(subject: Any, vendor: str = vendor) -> CheckResult:
                 with on_device(subject, vendor) as fixture:
                     return probe(fixture, subject, *more)
 
-            check(name, role, f"{vendor}-{case}", expected, devices=True)(on_vendor)
+            check(name, f"{vendor}-{case}", expected, devices=True)(on_vendor)
         return probe
 
     return register

@@ -23,7 +23,7 @@ def asarray(consumer: Consumer) -> tuple[str, Any]:
         raise NotApplicable(f"it has no asarray: {error}") from error
 
 
-@check("AAPI-05", "consumer", "buffer", "asarray takes an object with the buffer protocol")
+@check("AAPI-05", "buffer", "asarray takes an object with the buffer protocol")
 def asarray_of_buffer(consumer: Consumer) -> CheckResult:
     name, function = asarray(consumer)
     repro = "\n".join(
@@ -41,9 +41,7 @@ def asarray_of_buffer(consumer: Consumer) -> CheckResult:
     return CheckResult(values == [0.0, 1.0, 2.0], f"values {values}", repro)
 
 
-@check(
-    "AAPI-05", "consumer", "no-copy", "asarray of another dtype under copy=False is a ValueError"
-)
+@check("AAPI-05", "no-copy", "asarray of another dtype under copy=False is a ValueError")
 def asarray_without_copy(consumer: Consumer) -> CheckResult:
     name, function = asarray(consumer)
     source, own = consumer.own()
@@ -59,7 +57,7 @@ def asarray_without_copy(consumer: Consumer) -> CheckResult:
     return CheckResult(False, "accepted", repro)
 
 
-@check("AAPI-06", "consumer", "device", "an imported array's device equals the original's")
+@check("AAPI-06", "device", "an imported array's device equals the original's")
 def device_is_equal(consumer: Consumer) -> CheckResult:
     source, own = consumer.own()
     with subject_code():

@@ -48,7 +48,7 @@ def signature_repro(consumer: Consumer) -> str:
     return f"{consumer.subject.imports}\nimport inspect; print(inspect.signature({name}))"
 
 
-@check("COPY-01", "consumer", "signature", "from_dlpack(x, /, *, device=None, copy=None)")
+@check("COPY-01", "signature", "from_dlpack(x, /, *, device=None, copy=None)")
 def signature_has_device_and_copy(consumer: Consumer) -> CheckResult:
     function = consumer.function()
     if not consumer.subject.array_api:
@@ -65,13 +65,7 @@ def signature_has_device_and_copy(consumer: Consumer) -> CheckResult:
     return CheckResult(held, observed, repro)
 
 
-@check(
-    "COPY-02",
-    "consumer",
-    "device",
-    "without device the result is on the CPU, like the input",
-    risky=True,
-)
+@check("COPY-02", "device", "without device the result is on the CPU, like the input", risky=True)
 def same_device_by_default(consumer: Consumer) -> CheckResult:
     found = import_recorded(consumer, Recorder())
     device = tuple(found.read_fields()["device"])
@@ -79,10 +73,7 @@ def same_device_by_default(consumer: Consumer) -> CheckResult:
 
 
 @check(
-    "COPY-03",
-    "consumer",
-    "own-device",
-    "device= of an array of its own on the CPU is served, or BufferError",
+    "COPY-03", "own-device", "device= of an array of its own on the CPU is served, or BufferError"
 )
 def own_device(consumer: Consumer) -> CheckResult:
     device = device_of_own_array(consumer)
@@ -94,10 +85,7 @@ def own_device(consumer: Consumer) -> CheckResult:
 
 
 @check(
-    "COPY-04",
-    "consumer",
-    "forwarded",
-    "from_dlpack(x, copy=True) and copy=False are passed on to the producer",
+    "COPY-04", "forwarded", "from_dlpack(x, copy=True) and copy=False are passed on to the producer"
 )
 def copy_is_forwarded(consumer: Consumer) -> CheckResult:
     forwarded = []
@@ -113,7 +101,6 @@ def copy_is_forwarded(consumer: Consumer) -> CheckResult:
 
 @check(
     "COPY-05",
-    "consumer",
     "independent",
     "after copy=True of an array of its own neither side sees the other's writes",
     risky=True,
@@ -130,7 +117,7 @@ def copy_is_independent(consumer: Consumer) -> CheckResult:
     return result
 
 
-@check("COPY-06", "consumer", "shared", "copy=False shares, or is an exception", risky=True)
+@check("COPY-06", "shared", "copy=False shares, or is an exception", risky=True)
 def copy_false_shares(consumer: Consumer) -> CheckResult:
     consumer.require_sharing()
     recorder = Recorder()
@@ -139,13 +126,7 @@ def copy_false_shares(consumer: Consumer) -> CheckResult:
     return consumer.make_result(held, "shared" if held else "copied", PLAIN, copy=False)
 
 
-@check(
-    "COPY-07",
-    "consumer",
-    "ignored",
-    "if the producer ignores copy=True, the consumer copies",
-    risky=True,
-)
+@check("COPY-07", "ignored", "if the producer ignores copy=True, the consumer copies", risky=True)
 def producer_ignores_copy(consumer: Consumer) -> CheckResult:
     recorder = Recorder()
     found = import_recorded(consumer, recorder, copy=True)
@@ -157,7 +138,6 @@ def producer_ignores_copy(consumer: Consumer) -> CheckResult:
 
 @check(
     "COPY-08",
-    "consumer",
     "copied",
     "a producer that copies under copy=False, and says so, is refused",
     risky=True,
@@ -186,7 +166,6 @@ def copy_of_old_producer(consumer: Consumer, copy: bool) -> tuple[Import, Record
 
 @check(
     "COPY-09",
-    "consumer",
     "old-copy-true",
     "an old producer under copy=True: the consumer copies or refuses; the request is not dropped",
     risky=True,
@@ -199,7 +178,6 @@ def old_producer_with_copy_true(consumer: Consumer) -> CheckResult:
 
 @check(
     "COPY-09",
-    "consumer",
     "old-copy-false",
     "an old producer under copy=False: refused, the request is not dropped",
     risky=True,
@@ -212,7 +190,6 @@ def old_producer_with_copy_false(consumer: Consumer) -> CheckResult:
 
 @check(
     "COPY-10",
-    "consumer",
     "other",
     "device= of its own arrays, answered with data on another device: refused, not touched",
     risky=True,
@@ -229,7 +206,7 @@ def producer_answers_with_other_device(consumer: Consumer) -> CheckResult:
     return consumer.make_result(found.error is not None, f"{found}", given, device=device)
 
 
-@check("COPY-11", "consumer", "foreign", "an invalid device is an exception", risky=True)
+@check("COPY-11", "foreign", "an invalid device is an exception", risky=True)
 def invalid_device(consumer: Consumer) -> CheckResult:
     found = consumer.take(Recorder(), device="no such device")
     return consumer.make_result(found.error is not None, f"{found}", PLAIN, device="no such device")
@@ -237,7 +214,6 @@ def invalid_device(consumer: Consumer) -> CheckResult:
 
 @check(
     "COPY-12",
-    "consumer",
     "further",
     "keywords of from_dlpack outside the standard have a default that means: not given",
 )

@@ -21,12 +21,7 @@ def on_second_device(consumer: Consumer) -> tuple[str, Any, Any, Any]:
     return text, array, *devices
 
 
-@check(
-    "COPY-02",
-    "consumer",
-    "second-device",
-    "without device= an array of its own stays on its device",
-)
+@check("COPY-02", "second-device", "without device= an array of its own stays on its device")
 def device_is_kept(consumer: Consumer) -> CheckResult:
     text, array, device, _ = on_second_device(consumer)
     found = consumer.take(array)
@@ -41,12 +36,7 @@ def device_is_kept(consumer: Consumer) -> CheckResult:
     )
 
 
-@check(
-    "COPY-06",
-    "consumer",
-    "across",
-    "copy=False to another device shares the memory, or is an exception",
-)
+@check("COPY-06", "across", "copy=False to another device shares the memory, or is an exception")
 def copy_false_across(consumer: Consumer) -> CheckResult:
     text, array, _, other = on_second_device(consumer)
     found = consumer.take(array, device=other, copy=False)
@@ -58,13 +48,7 @@ def copy_false_across(consumer: Consumer) -> CheckResult:
     return CheckResult(held, "shared" if held else "copied", "\n".join(lines))
 
 
-@check(
-    "COPY-05",
-    "consumer",
-    "across",
-    "copy=True to another device gives memory of its own",
-    risky=True,
-)
+@check("COPY-05", "across", "copy=True to another device gives memory of its own", risky=True)
 def copy_true_across(consumer: Consumer) -> CheckResult:
     text, array, _, other = on_second_device(consumer)
     if not consumer.copies_own:

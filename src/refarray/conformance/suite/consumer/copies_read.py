@@ -98,7 +98,6 @@ def copy_false(way: str, name: str, sent: Sent, consumer: Consumer) -> CheckResu
 
 @check_cases(
     "COPY-05",
-    "consumer",
     {f"served-{name}": (name, sent) for name, sent in TENSORS.items()},
     "copy=True, made by the producer: every element is the tensor's",
 )

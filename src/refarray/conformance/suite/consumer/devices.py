@@ -14,9 +14,7 @@ from refarray.conformance.suite.on_devices import check_on_devices
 register_corpus("DEV")
 
 
-@check_on_devices(
-    "DEV-06", "consumer", "other-device", "memory of device 1 under number 0 is recognised"
-)
+@check_on_devices("DEV-06", "other-device", "memory of device 1 under number 0 is recognised")
 def wrong_device_number(fixture: DeviceFixture, consumer: Consumer) -> CheckResult:
     fixture.several()
     kind = fixture.vendor.kind
@@ -32,7 +30,6 @@ def wrong_device_number(fixture: DeviceFixture, consumer: Consumer) -> CheckResu
 
 @check(
     "DEV-07",
-    "consumer",
     "class",
     "a device that is not supported is a BufferError, as the text recommends",
     level="SHOULD",
@@ -47,7 +44,6 @@ def unsupported_device(consumer: Consumer) -> CheckResult:
 
 @check(
     "DEV-08",
-    "consumer",
     "device",
     "a BufferError raised by __dlpack_device__ reaches the caller as a BufferError",
 )
@@ -60,7 +56,7 @@ def device_buffer_error_is_kept(consumer: Consumer) -> CheckResult:
     return consumer.make_result(isinstance(found.error, BufferError), f"{found}", given)
 
 
-@check_on_devices("DEV-11", "consumer", "empty", "no elements at NULL on a device are imported")
+@check_on_devices("DEV-11", "empty", "no elements at NULL on a device are imported")
 def empty_tensor_on_device(fixture: DeviceFixture, consumer: Consumer) -> CheckResult:
     lender = Lender(fixture, shape=(0,), data=None)
     found = consumer.take(lender)

@@ -38,7 +38,7 @@ def fp4_is_kept(consumer: Consumer, flags: int) -> CheckResult:
     return consumer.make_result(right, observed, text(fields))
 
 
-@check("DTYPE-09", "consumer", "packed", "packed fp4 stays packed, or is refused", risky=True)
+@check("DTYPE-09", "packed", "packed fp4 stays packed, or is refused", risky=True)
 def packed_fp4_stays_packed(consumer: Consumer) -> CheckResult:
     return fp4_is_kept(consumer, 0)
 
@@ -54,7 +54,6 @@ def copy_of_fp4(consumer: Consumer, **fields: Any) -> bytes:
 
 @check(
     "DTYPE-10",
-    "consumer",
     "copied",
     "a copy of packed fp4 has its elements in the same order: the low nibble first",
     risky=True,
@@ -67,7 +66,6 @@ def copy_keeps_nibble_order(consumer: Consumer) -> CheckResult:
 
 @check(
     "DTYPE-16",
-    "consumer",
     "rounded",
     "three packed fp4 elements are two bytes: nothing after them is read",
     risky=True,
@@ -86,15 +84,9 @@ def packed_size_is_rounded_up(consumer: Consumer) -> CheckResult:
     return consumer.make_result(held, f"{found}", given, copy=True)
 
 
-@check_cases(
-    "DTYPE-17",
-    "consumer",
-    {name: name for name in FLOAT8},
-    "{value} is {value} when it is exported again",
-    risky=True,
-)
-def float8_stays_itself(consumer: Consumer, name: str) -> CheckResult:
-    right = (FLOAT8[name], 8, 1)
+@check_cases("DTYPE-17", FLOAT8, "{case} is {case} when it is exported again", risky=True)
+def float8_stays_itself(consumer: Consumer, code: int) -> CheckResult:
+    right = (code, 8, 1)
     fields = {"shape": (4,), "data": bytes(4), "dtype": right}
     found = consumer.take(give(**fields))
     dtype = tuple(found.read_fields()["dtype"])

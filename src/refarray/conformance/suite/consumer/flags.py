@@ -15,7 +15,7 @@ UNKNOWN = 1 << 40
 """A flag bit that no version defines."""
 
 
-@check("FLAG-07", "consumer", "padded", "padded fp4 stays padded, or is refused", risky=True)
+@check("FLAG-07", "padded", "padded fp4 stays padded, or is refused", risky=True)
 def padded_fp4_stays_padded(consumer: Consumer) -> CheckResult:
     if consumer.subject.overloads:
         raise NotApplicable("its functions are shown no flags that they could pass on")
@@ -24,7 +24,6 @@ def padded_fp4_stays_padded(consumer: Consumer) -> CheckResult:
 
 @check(
     "FLAG-08",
-    "consumer",
     "unknown",
     "an unknown flag bit is ignored or refused, and not exported again",
     risky=True,
@@ -41,7 +40,6 @@ def unknown_flag_is_not_exported(consumer: Consumer) -> CheckResult:
 
 @check(
     "FLAG-09",
-    "consumer",
     "read-only",
     "READ_ONLY data is imported, whether the library has read-only arrays or not",
     risky=True,
@@ -57,7 +55,7 @@ def read_only_is_imported(consumer: Consumer) -> CheckResult:
     return consumer.make_result(found.error is None, f"{found}", text(fields))
 
 
-@check("FLAG-10", "consumer", "read-only", "READ_ONLY data is not exported again as writable")
+@check("FLAG-10", "read-only", "READ_ONLY data is not exported again as writable")
 def read_only_stays_read_only(consumer: Consumer) -> CheckResult:
     if "readonly" not in consumer.subject.arrays:
         raise NotApplicable(f"{consumer.subject.name} has no read-only arrays")
@@ -68,7 +66,6 @@ def read_only_stays_read_only(consumer: Consumer) -> CheckResult:
 
 @check_cases(
     "FLAG-10",
-    "consumer",
     {name: TENSORS[name] for name in ("strided", "transposed", "inner", "scalar", "int64", "bool")},
     "READ_ONLY data is not exported again as writable: {case}",
 )
@@ -86,7 +83,6 @@ def read_only_layout_stays_read_only(consumer: Consumer, sent: Sent) -> CheckRes
 
 @check(
     "FLAG-11",
-    "consumer",
     "legacy",
     "a legacy tensor is imported as writable: it has no flag that says otherwise",
     risky=True,

@@ -27,7 +27,7 @@ from refarray.conformance.suite.on_devices import check_on_devices
 register_corpus("LIFE")
 
 
-@check("LIFE-10", "consumer", "renamed", "a consumed capsule is renamed used_…", risky=True)
+@check("LIFE-10", "renamed", "a consumed capsule is renamed used_…", risky=True)
 def consumed_capsule_is_renamed(consumer: Consumer) -> CheckResult:
     recorder = Recorder()
     recorder.keep = True
@@ -40,7 +40,6 @@ def consumed_capsule_is_renamed(consumer: Consumer) -> CheckResult:
 
 @check(
     "LIFE-12",
-    "consumer",
     "twice",
     "a consumed capsule is refused the second time; one deleter call in all",
     risky=True,
@@ -73,7 +72,6 @@ def consumed_capsule_is_refused(consumer: Consumer) -> CheckResult:
 
 @check(
     "LIFE-13",
-    "consumer",
     "refused",
     "after a refusal the capsule is unchanged, or is used and its deleter was called",
     risky=True,
@@ -112,7 +110,6 @@ def public_capsules(made: Any) -> list[str]:
 
 @check(
     "LIFE-23",
-    "consumer",
     "hidden",
     "from_dlpack returns with the capsule consumed, and the result exposes none",
     risky=True,
@@ -127,7 +124,7 @@ def result_exposes_no_capsule(consumer: Consumer) -> CheckResult:
     return consumer.make_result(not exposed, observed, PLAIN)
 
 
-@check("LIFE-24", "consumer", "threads", "concurrent imports are right", risky=True)
+@check("LIFE-24", "threads", "concurrent imports are right", risky=True)
 def concurrent_imports(consumer: Consumer) -> CheckResult:
     def work(_: int) -> str:
         for _ in range(20):
@@ -149,9 +146,7 @@ def concurrent_imports(consumer: Consumer) -> CheckResult:
     return consumer.make_result(not wrong, "; ".join(wrong) or "right in 4 threads", PLAIN)
 
 
-@check_on_devices(
-    "LIFE-26", "consumer", "unfinished", "the deleter is not called while work is unfinished"
-)
+@check_on_devices("LIFE-26", "unfinished", "the deleter is not called while work is unfinished")
 def deleter_waits_for_work(fixture: DeviceFixture, consumer: Consumer) -> CheckResult:
     stream, handle = fixture.stream()
     lender = Lender(fixture)
@@ -180,7 +175,6 @@ def deleter_waits_for_work(fixture: DeviceFixture, consumer: Consumer) -> CheckR
 
 @check(
     "LIFE-27",
-    "consumer",
     "re-entered",
     "a deleter that calls the same library's from_dlpack does not deadlock",
     risky=True,

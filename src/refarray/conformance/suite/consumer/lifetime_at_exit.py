@@ -17,7 +17,6 @@ from refarray.conformance.suite.consumer_kinds import NEGATIVE, TENSORS
 
 @check(
     "LIFE-03",
-    "consumer",
     "exit",
     "imports of every layout and dtype, dropped: no deleter is called again at a collection, at a "
     "thread's end or when the interpreter exits",

@@ -13,7 +13,7 @@ from refarray.conformance.harness.recorder import PLAIN, Recorder, describe_call
 from refarray.conformance.requirements import Level
 
 
-@check("CONS-01", "consumer", "order", "__dlpack_device__ is called before __dlpack__")
+@check("CONS-01", "order", "__dlpack_device__ is called before __dlpack__")
 def device_is_asked_first(consumer: Consumer) -> CheckResult:
     recorder = Recorder()
     consumer.take(recorder)
@@ -23,7 +23,7 @@ def device_is_asked_first(consumer: Consumer) -> CheckResult:
     )
 
 
-@check("CONS-02", "consumer", "neither", "an object without the methods is an AttributeError")
+@check("CONS-02", "neither", "an object without the methods is an AttributeError")
 def object_without_methods(consumer: Consumer) -> CheckResult:
     found = consumer.take(object())
     result = consumer.make_result(isinstance(found.error, AttributeError), f"{found}", "object()")
@@ -56,7 +56,6 @@ def raises_in_dlpack(consumer: Consumer, kind: type[BaseException]) -> CheckResu
 for _kind in PROPAGATED:
     check_cases(
         "CONS-03",
-        "consumer",
         {_kind.__name__: _kind},
         f"a {_kind.__name__} that the producer raises reaches the caller unchanged",
     )(raises_in_dlpack)
@@ -71,12 +70,7 @@ class RaisesInDevice(Recorder):
         raise Odd("raised by __dlpack_device__")
 
 
-@check(
-    "CONS-03",
-    "consumer",
-    "device",
-    "an exception of __dlpack_device__ reaches the caller unchanged",
-)
+@check("CONS-03", "device", "an exception of __dlpack_device__ reaches the caller unchanged")
 def raises_in_device(consumer: Consumer) -> CheckResult:
     recorder = RaisesInDevice()
     found = consumer.take(recorder)
@@ -88,7 +82,6 @@ def raises_in_device(consumer: Consumer) -> CheckResult:
 
 @check(
     "CONS-04",
-    "consumer",
     "genuine-type-error",
     "a TypeError that every call raises reaches the caller, after one retry at most",
 )
@@ -119,7 +112,7 @@ NAMES: dict[str, tuple[str | None, str]] = {
 }
 
 
-@check_cases("CONS-05", "consumer", NAMES, "{value[1]}", risky=True)
+@check_cases("CONS-05", NAMES, "{value[1]}", risky=True)
 def foreign_capsule_name(consumer: Consumer, row: tuple[str | None, str]) -> CheckResult:
     fields: dict[str, Any] = {"name": row[0]}
     recorder = Recorder(**fields)
@@ -131,7 +124,6 @@ def foreign_capsule_name(consumer: Consumer, row: tuple[str | None, str]) -> Che
 
 @check_cases(
     "CONS-05",
-    "consumer",
     {"none": None, "int": 7},
     "a __dlpack__ that returns {value!r} is an exception",
     risky=True,
@@ -143,7 +135,6 @@ def no_capsule(consumer: Consumer, returned: Any) -> CheckResult:
 
 @check(
     "CONS-06",
-    "consumer",
     "named",
     "a capsule is renamed before the deleter of a refused tensor runs",
     risky=True,
@@ -165,7 +156,7 @@ def capsule_is_renamed_before_deleter(consumer: Consumer) -> CheckResult:
     return consumer.make_result(held, f"named {names[0]}", "give(dtype=(99, 32, 1))")
 
 
-@check("CONS-07", "consumer", "class", "a tensor that cannot be imported is a BufferError")
+@check("CONS-07", "class", "a tensor that cannot be imported is a BufferError")
 def unsupported_tensor(consumer: Consumer) -> CheckResult:
     fields = {"shape": (3,), "data": FLOATS, "dtype": (99, 32, 1)}
     found = consumer.take(give(**fields))
@@ -174,7 +165,7 @@ def unsupported_tensor(consumer: Consumer) -> CheckResult:
     return consumer.make_result(isinstance(found.error, BufferError), f"{found}", text(fields))
 
 
-@check("CONS-08", "consumer", "cpu", "for data on the CPU stream is left out or None")
+@check("CONS-08", "cpu", "for data on the CPU stream is left out or None")
 def no_stream_for_cpu(consumer: Consumer) -> CheckResult:
     recorder = Recorder()
     consumer.take(recorder)
@@ -184,7 +175,6 @@ def no_stream_for_cpu(consumer: Consumer) -> CheckResult:
 
 @check(
     "CONS-09",
-    "consumer",
     "defaults",
     "copy and dl_device are left out of the first call when nothing was asked",
 )
@@ -203,7 +193,6 @@ def defaults_are_left_out(consumer: Consumer) -> CheckResult:
 
 @check(
     "CONS-10",
-    "consumer",
     "struct-cuda",
     "struct says CUDA, __dlpack_device__ says CPU: refused, or on CUDA; the data is not touched",
     risky=True,
@@ -218,9 +207,7 @@ def device_of_struct_counts(consumer: Consumer) -> CheckResult:
     return consumer.make_result(device == (2, 0), f"{found}, on device {device}", given)
 
 
-@check(
-    "CONS-11", "consumer", "bare", "a bare capsule, which is outside the standard, is an exception"
-)
+@check("CONS-11", "bare", "a bare capsule, which is outside the standard, is an exception")
 def bare_capsule(consumer: Consumer) -> CheckResult:
     found = consumer.take(give().__dlpack__())
     return consumer.make_result(found.error is not None, f"{found}", "give().__dlpack__()")
@@ -237,7 +224,6 @@ def view_of(array: Any, address: int) -> Any:
 
 @check(
     "CONS-12",
-    "consumer",
     "alive",
     "the tensor lives as long as the imported array, and is deleted with it",
     risky=True,

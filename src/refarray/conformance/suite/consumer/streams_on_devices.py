@@ -20,7 +20,7 @@ def find_passed_stream(lender: Lender) -> int | str | None:
     return lender.stream
 
 
-@check_on_devices("STRM-01", "consumer", "chosen", "the current stream is passed")
+@check_on_devices("STRM-01", "chosen", "the current stream is passed")
 def current_stream_is_passed(fixture: DeviceFixture, consumer: Consumer) -> CheckResult:
     stream, handle = fixture.stream()
     lender = Lender(fixture)
@@ -32,9 +32,7 @@ def current_stream_is_passed(fixture: DeviceFixture, consumer: Consumer) -> Chec
     return CheckResult(passed == handle, f"{passed} is passed for stream {handle}", repro)
 
 
-@check_on_devices(
-    "STRM-18", "consumer", "default", "on the default stream 1 (CUDA) or 0 (ROCm) is passed"
-)
+@check_on_devices("STRM-18", "default", "on the default stream 1 (CUDA) or 0 (ROCm) is passed")
 def default_stream_is_passed(fixture: DeviceFixture, consumer: Consumer) -> CheckResult:
     lender = Lender(fixture)
     consumer.take(lender)
@@ -43,9 +41,7 @@ def default_stream_is_passed(fixture: DeviceFixture, consumer: Consumer) -> Chec
     return CheckResult(held, f"{passed} is passed", write_spy_repro(fixture, consumer))
 
 
-@check_on_devices(
-    "STRM-19", "consumer", "device-1", "an import leaves the current device unchanged"
-)
+@check_on_devices("STRM-19", "device-1", "an import leaves the current device unchanged")
 def current_device_is_restored(fixture: DeviceFixture, consumer: Consumer) -> CheckResult:
     fixture.several()
     lender = Lender(fixture, 1)
@@ -58,9 +54,7 @@ def current_device_is_restored(fixture: DeviceFixture, consumer: Consumer) -> Ch
     )
 
 
-@check_on_devices(
-    "STRM-20", "consumer", "read", "a read in its stream sees data that was written before"
-)
+@check_on_devices("STRM-20", "read", "a read in its stream sees data that was written before")
 def reads_are_ordered(fixture: DeviceFixture, consumer: Consumer) -> CheckResult:
     stream, handle = fixture.stream()
     lender = Lender(fixture)

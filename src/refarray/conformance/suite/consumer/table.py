@@ -71,14 +71,11 @@ def import_with_table(consumer: Consumer, row: tuple[str, dict[str, Any]]) -> Ch
 
 
 for _case, (_id, _members, _expected) in TABLES.items():
-    check_cases(_id, "consumer", {_case: (_case, _members)}, _expected, risky=True)(
-        import_with_table
-    )
+    check_cases(_id, {_case: (_case, _members)}, _expected, risky=True)(import_with_table)
 
 
 @check(
     "CAPI-02",
-    "consumer",
     "int",
     "a table given as an int, as in 1.2, is ignored or used; the values are right",
     risky=True,

@@ -10,7 +10,7 @@ from refarray.conformance.suite.corpus_checks import register_corpus
 register_corpus("TENS")
 
 
-@check("TENS-18", "consumer", "shared", "a contiguous tensor is imported without a copy")
+@check("TENS-18", "shared", "a contiguous tensor is imported without a copy")
 def contiguous_tensor_is_shared(consumer: Consumer) -> CheckResult:
     consumer.require_sharing()
     recorder = Recorder()
@@ -21,7 +21,6 @@ def contiguous_tensor_is_shared(consumer: Consumer) -> CheckResult:
 
 @check(
     "TENS-19",
-    "consumer",
     "round-trip",
     "an array of its own comes back with shape, strides, dtype and device",
     risky=True,

@@ -31,7 +31,6 @@ VALUES = [0.0, 1.0, 2.0]
 
 @check(
     "VERS-08",
-    "consumer",
     "ignored",
     "a legacy capsule from a producer that ignores max_version is recognised as legacy",
     risky=True,
@@ -55,7 +54,6 @@ class Forced(Given):
 
 @check(
     "VERS-08",
-    "consumer",
     "unasked",
     "a versioned capsule that was not asked for is recognised as versioned, or refused",
     risky=True,
@@ -68,12 +66,7 @@ def versioned_capsule_is_recognised(consumer: Consumer) -> CheckResult:
     return add_harm(consumer.make_result(values == VALUES, f"values {values}", PLAIN), WRONG_DATA)
 
 
-@check(
-    "VERS-09",
-    "consumer",
-    "first",
-    "the first call passes the consumer's own max_version, 1.0 or newer",
-)
+@check("VERS-09", "first", "the first call passes the consumer's own max_version, 1.0 or newer")
 def first_call_passes_max_version(consumer: Consumer) -> CheckResult:
     recorder = Recorder()
     consumer.take(recorder)
@@ -91,7 +84,6 @@ OLD = {"old-stream": "stream", "old-max-version": "stream max_version"}
 
 @check_cases(
     "VERS-09",
-    "consumer",
     OLD,
     "a producer whose __dlpack__ knows only ({value}) is asked again without the rest",
 )

@@ -10,7 +10,6 @@ from refarray.conformance.suite.exchange_table import allocate, table_result
 
 @check(
     "ABI-06",
-    "exchange-api",
     "no-memory",
     "an allocation that no memory can hold is a failure: nothing is thrown, the process lives",
     risky=True,

@@ -22,7 +22,7 @@ OLD_NAME = "__c_dlpack_exchange_api__"
 """The attribute's name in DLPack 1.2."""
 
 
-@check("CAPI-01", "exchange-api", "there", f"the array's type has {NAME}")
+@check("CAPI-01", "there", f"the array's type has {NAME}")
 def type_has_table(producer: Producer) -> CheckResult:
     text, kind = array_type(producer)
     with subject_code():
@@ -31,7 +31,7 @@ def type_has_table(producer: Producer) -> CheckResult:
     return CheckResult(held, "there" if held else "not there", repro)
 
 
-@check("CAPI-02", "exchange-api", "name", "the attribute is a capsule named dlpack_exchange_api")
+@check("CAPI-02", "name", "the attribute is a capsule named dlpack_exchange_api")
 def attribute_is_a_capsule(producer: Producer) -> CheckResult:
     text, value = attribute(producer)
     with subject_code():
@@ -40,7 +40,7 @@ def attribute_is_a_capsule(producer: Producer) -> CheckResult:
     return CheckResult('"dlpack_exchange_api"' in shown, shown, repro)
 
 
-@check("CAPI-03", "exchange-api", "type", "the table is found on the type, always the same")
+@check("CAPI-03", "type", "the table is found on the type, always the same")
 def table_is_always_the_same(producer: Producer) -> CheckResult:
     _, kind = array_type(producer)
     first = table(producer).members()["address"]
@@ -48,13 +48,7 @@ def table_is_always_the_same(producer: Producer) -> CheckResult:
     return table_result(producer, first == second, f"{first:#x} and {second:#x}")
 
 
-@check(
-    "CAPI-04",
-    "exchange-api",
-    "static",
-    "the table outlives every capsule of it",
-    risky=True,
-)
+@check("CAPI-04", "static", "the table outlives every capsule of it", risky=True)
 def table_is_static(producer: Producer) -> CheckResult:
     api = table(producer)
     gc.collect()
@@ -65,19 +59,14 @@ def table_is_static(producer: Producer) -> CheckResult:
     return table_result(producer, before == after, f"version {after['version']}")
 
 
-@check("CAPI-05", "exchange-api", "version", "header.version is of a major version that exists: 1")
+@check("CAPI-05", "version", "header.version is of a major version that exists: 1")
 def version_exists(producer: Producer) -> CheckResult:
     version = any_table(producer).members()["version"]
     held = version[0] == 1 and version[1] < 1000
     return table_result(producer, held, f"version {version}")
 
 
-@check(
-    "CAPI-07",
-    "exchange-api",
-    "members",
-    "allocator, from_py, to_py and current_work_stream are not NULL",
-)
+@check("CAPI-07", "members", "allocator, from_py, to_py and current_work_stream are not NULL")
 def required_members(producer: Producer) -> CheckResult:
     members = table(producer).members()
     missing = [name for name in REQUIRED if not members[name]]
@@ -86,7 +75,6 @@ def required_members(producer: Producer) -> CheckResult:
 
 @check(
     "CAPI-29",
-    "exchange-api",
     "older",
     "the name of 1.2, if present as well, holds the table's address as an int, or a capsule",
 )

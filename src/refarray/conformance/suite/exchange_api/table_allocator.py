@@ -13,13 +13,7 @@ from refarray.conformance.suite.exchange_table import allocate, table_result
 ALLOCATE = "print(api.allocate(_adversary.make(shape=(2, 3))))"
 
 
-@check(
-    "CAPI-20",
-    "exchange-api",
-    "prototype",
-    "the allocator reads dtype, ndim, shape and device only",
-    risky=True,
-)
+@check("CAPI-20", "prototype", "the allocator reads dtype, ndim, shape and device only", risky=True)
 def reads_only_the_prototype(producer: Producer) -> CheckResult:
     wild = _adversary.make(shape=(2, 3), data=0xDEAD0008, strides=0xDEAD0008, byte_offset=2**63)
     code, owned, errors = allocate(producer, wild)
@@ -37,7 +31,6 @@ IMPOSSIBLE: dict[str, dict[str, Any]] = {
 
 @check_cases(
     "CAPI-21",
-    "exchange-api",
     IMPOSSIBLE,
     "an impossible allocation returns failure and calls SetError once",
     risky=True,
@@ -51,7 +44,6 @@ def failure_is_reported(producer: Producer, fields: dict[str, Any]) -> CheckResu
 
 @check(
     "CAPI-22",
-    "exchange-api",
     "thread",
     "the allocator works in a native thread while another thread holds the GIL",
     risky=True,
@@ -63,13 +55,7 @@ def works_in_native_thread(producer: Producer) -> CheckResult:
     return table_result(producer, code == 0 and owned is not None, observed, line)
 
 
-@check(
-    "CAPI-23",
-    "exchange-api",
-    "layout",
-    "the allocated tensor is row-major, writable, with strides",
-    risky=True,
-)
+@check("CAPI-23", "layout", "the allocated tensor is row-major, writable, with strides", risky=True)
 def layout_is_row_major(producer: Producer) -> CheckResult:
     code, owned, errors = allocate(producer, _adversary.make(shape=(2, 3)))
     if code != 0:
@@ -81,11 +67,7 @@ def layout_is_row_major(producer: Producer) -> CheckResult:
 
 
 @check(
-    "CAPI-24",
-    "exchange-api",
-    "kind",
-    "the kind passed to SetError is the name of a Python exception",
-    risky=True,
+    "CAPI-24", "kind", "the kind passed to SetError is the name of a Python exception", risky=True
 )
 def error_kind_is_an_exception(producer: Producer) -> CheckResult:
     code, _, errors = allocate(producer, _adversary.make(dtype=(99, 32, 1)))

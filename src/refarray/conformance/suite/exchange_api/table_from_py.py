@@ -39,7 +39,7 @@ def table_export(
     return owned, fields
 
 
-@check("CAPI-09", "exchange-api", "failure", "a failure is -1 with an exception set", risky=True)
+@check("CAPI-09", "failure", "a failure is -1 with an exception set", risky=True)
 def failure_sets_an_exception(producer: Producer) -> CheckResult:
     api = table_with(producer, "from_py")
     line = "api.from_py(7)"
@@ -55,7 +55,6 @@ def failure_sets_an_exception(producer: Producer) -> CheckResult:
 
 @check(
     "CAPI-11",
-    "exchange-api",
     "owned",
     "from_py gives a versioned tensor of the table's version, deleted once",
     risky=True,
@@ -69,9 +68,7 @@ def tensor_is_owned(producer: Producer) -> CheckResult:
     return table_result(producer, held, f"version {version}", FROM_PY.format(text=producer.text()))
 
 
-@check_on_devices(
-    "CAPI-12", "exchange-api", "unfinished", "the table's functions synchronise nothing"
-)
+@check_on_devices("CAPI-12", "unfinished", "the table's functions synchronise nothing")
 def functions_do_not_synchronise(fixture: DeviceFixture, producer: Producer) -> CheckResult:
     api = table_with(producer, "from_py")
     with fixture.pending() as pending, fixture.working_on(pending.stream):
@@ -93,7 +90,6 @@ def functions_do_not_synchronise(fixture: DeviceFixture, producer: Producer) -> 
 
 @check_cases(
     "CAPI-13",
-    "exchange-api",
     {"int": 7, "text": "array"},
     "from_py of {value!r} fails with an exception",
     risky=True,
@@ -115,13 +111,7 @@ def foreign_object_is_refused(producer: Producer, value: Any) -> CheckResult:
 KINDS = ("plain", "strided", "transposed", "broadcast", "scalar", "empty", "one")
 
 
-@check_cases(
-    "CAPI-14",
-    "exchange-api",
-    {kind: kind for kind in KINDS},
-    "from_py describes the array as __dlpack__ does",
-    risky=True,
-)
+@check_cases("CAPI-14", KINDS, "from_py describes the array as __dlpack__ does", risky=True)
 def from_py_equals_dlpack(producer: Producer, kind: str) -> CheckResult:
     text = producer.text(kind)
     _, fields = table_export(producer, kind)
@@ -136,11 +126,7 @@ def from_py_equals_dlpack(producer: Producer, kind: str) -> CheckResult:
 
 
 @check(
-    "CAPI-14",
-    "exchange-api",
-    "read-only",
-    "from_py sets READ_ONLY on data that must not be written",
-    risky=True,
+    "CAPI-14", "read-only", "from_py sets READ_ONLY on data that must not be written", risky=True
 )
 def from_py_marks_read_only(producer: Producer) -> CheckResult:
     line = FROM_PY.format(text=producer.text("readonly"))
@@ -149,13 +135,7 @@ def from_py_marks_read_only(producer: Producer) -> CheckResult:
     return table_result(producer, held, f"flags {fields['flags']}", line)
 
 
-@check(
-    "CAPI-15",
-    "exchange-api",
-    "borrowed",
-    "dltensor_from_py fills in the array's own description",
-    risky=True,
-)
+@check("CAPI-15", "borrowed", "dltensor_from_py fills in the array's own description", risky=True)
 def borrowed_tensor(producer: Producer) -> CheckResult:
     text = producer.text("transposed" if "transposed" in producer.subject.arrays else "plain")
     api = table_with(producer, "dltensor")
@@ -170,7 +150,6 @@ def borrowed_tensor(producer: Producer) -> CheckResult:
 
 @check(
     "CAPI-16",
-    "exchange-api",
     "borrowed",
     "dltensor_from_py refuses data that must not be written: a DLTensor has no flags",
     risky=True,

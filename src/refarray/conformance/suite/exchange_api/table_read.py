@@ -130,7 +130,6 @@ for _function in FUNCTIONS:
 
 @check_cases(
     "CAPI-10",
-    "exchange-api",
     {name: (name, TENSORS[name]) for name in NEGATIVE[:1]},
     "to_py of negative strides: the right values or an exception, no crash",
     risky=True,
@@ -139,7 +138,6 @@ for _function in FUNCTIONS:
 )
 @check_cases(
     "CAPI-17",
-    "exchange-api",
     {name: (name, sent) for name, sent in TENSORS.items() if name not in NEGATIVE},
     "to_py gives an array whose every element is the tensor's",
 )

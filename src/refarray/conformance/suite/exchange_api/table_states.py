@@ -25,13 +25,7 @@ REFUSED = ("unexportable", "sparse", "conjugate", *WITHOUT_MEMORY, *CANNOT_BE_DE
 """The kinds of arrays that __dlpack__ may refuse."""
 
 
-@check_cases(
-    "CAPI-31",
-    "exchange-api",
-    {kind: kind for kind in REFUSED},
-    "from_py refuses what __dlpack__ refuses",
-    risky=True,
-)
+@check_cases("CAPI-31", REFUSED, "from_py refuses what __dlpack__ refuses", risky=True)
 def from_py_refuses_as_dlpack(producer: Producer, kind: str) -> CheckResult:
     text = producer.text(kind)
     api = table_with(producer, "from_py")
@@ -53,7 +47,6 @@ def from_py_refuses_as_dlpack(producer: Producer, kind: str) -> CheckResult:
 
 @check_cases(
     "CAPI-14",
-    "exchange-api",
     {f"pending-{kind}": kind for kind in PENDING},
     "from_py of {value} values: every element is right, or it is refused",
     same_as="TENS-01[producer-versioned-{value}]",

@@ -31,18 +31,11 @@ def current_stream(fixture: DeviceFixture, producer: Producer, number: tuple[int
 
 for _device in (0, 1):
     check_on_devices(
-        *("CAPI-25", "exchange-api", f"device-{_device}", "it is the current stream"),
-        value=(_device,),
+        *("CAPI-25", f"device-{_device}", "it is the current stream"), value=(_device,)
     )(current_stream)
 
 
-@check(
-    "CAPI-26",
-    "exchange-api",
-    "cpu",
-    "current_work_stream of the CPU is NULL",
-    risky=True,
-)
+@check("CAPI-26", "cpu", "current_work_stream of the CPU is NULL", risky=True)
 def cpu_stream_is_null(producer: Producer) -> CheckResult:
     stream = table_with(producer, "stream").stream(1, 0)
     return table_result(producer, stream == 0, f"{stream:#x}", "print(api.stream(1, 0))")
@@ -50,7 +43,6 @@ def cpu_stream_is_null(producer: Producer) -> CheckResult:
 
 @check_cases(
     "CAPI-27",
-    "exchange-api",
     {"unknown-type": (99, 0), "unknown-id": (2, 2**30)},
     "current_work_stream of device {value} is an exception",
     risky=True,

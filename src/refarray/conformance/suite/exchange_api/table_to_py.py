@@ -31,7 +31,6 @@ from refarray.conformance.suite.exchange_table import (
 
 @check(
     "CAPI-10",
-    "exchange-api",
     "many-axes",
     "to_py of 64 axes, which few libraries support: an array or an exception, no crash",
     risky=True,
@@ -55,7 +54,6 @@ def many_axes(producer: Producer) -> CheckResult:
 
 @check(
     "CAPI-17",
-    "exchange-api",
     "to-py",
     "to_py takes ownership: an array of the type, whose destruction calls the deleter once",
     risky=True,
@@ -77,11 +75,7 @@ def to_py_takes_ownership(producer: Producer) -> CheckResult:
 
 
 @check(
-    "CAPI-18",
-    "exchange-api",
-    "failure",
-    "after a failure of to_py the caller still owns the tensor",
-    risky=True,
+    "CAPI-18", "failure", "after a failure of to_py the caller still owns the tensor", risky=True
 )
 def caller_keeps_tensor_after_failure(producer: Producer) -> CheckResult:
     api = table_with(producer, "to_py")

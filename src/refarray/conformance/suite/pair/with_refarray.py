@@ -59,12 +59,7 @@ def pair_result(pair: Pair, held: bool, observed: str, text: str, back: bool = T
     return CheckResult(held, observed, "\n".join(lines))
 
 
-@check_cases(
-    "DTYPE-15",
-    "pair",
-    {dtype: dtype for dtype in STANDARD},
-    "ones of {value} are ones of {value} in refarray",
-)
+@check_cases("DTYPE-15", STANDARD, "ones of {value} are ones of {value} in refarray")
 def dtype_is_kept(pair: Pair, dtype: str) -> CheckResult:
     text = pair.producer.express_ones(dtype)
     _, given = to_refarray(pair, text)
@@ -75,7 +70,6 @@ def dtype_is_kept(pair: Pair, dtype: str) -> CheckResult:
 
 @check(
     "TENS-19",
-    "pair",
     "there-and-back",
     "an array sent to refarray comes back with its shape, strides, dtype and device",
     risky=True,
@@ -90,7 +84,6 @@ def round_trip(pair: Pair) -> CheckResult:
 
 @check(
     "FLAG-10",
-    "pair",
     "read-only",
     "data that must not be written comes back from refarray read-only",
     risky=True,
@@ -104,13 +97,7 @@ def read_only_is_kept(pair: Pair) -> CheckResult:
     return pair_result(pair, held, "READ_ONLY" if held else "exported as writable", text)
 
 
-@check(
-    "LIFE-16",
-    "pair",
-    "kept",
-    "the data outlives the first objects of both sides",
-    risky=True,
-)
+@check("LIFE-16", "kept", "the data outlives the first objects of both sides", risky=True)
 def data_outlives_first_objects(pair: Pair) -> CheckResult:
     text, _ = pair.consumer.own()
     array, given = to_refarray(pair, text)

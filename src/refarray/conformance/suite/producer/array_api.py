@@ -37,9 +37,7 @@ def require_array_api(producer: Producer) -> None:
         raise NotApplicable(f"{producer.subject.name} does not claim the array API")
 
 
-@check(
-    "AAPI-01", "producer", "names", "from_dlpack is in the namespace, both methods are on the array"
-)
+@check("AAPI-01", "names", "from_dlpack is in the namespace, both methods are on the array")
 def namespace_has_from_dlpack(producer: Producer) -> CheckResult:
     missing = list_missing(producer.make(producer.text()))
     if missing:
@@ -59,7 +57,6 @@ def namespace_has_from_dlpack(producer: Producer) -> CheckResult:
 
 @check(
     "AAPI-02",
-    "producer",
     "signature",
     "inspect.signature reads stream, max_version, dl_device, copy, each None by default",
 )
@@ -94,10 +91,7 @@ def combinations() -> dict[str, tuple[Any, Any, Any]]:
 
 
 @check_cases(
-    "AAPI-03",
-    "producer",
-    combinations(),
-    "a capsule, as the array API's test suite expects for these keywords",
+    "AAPI-03", combinations(), "a capsule, as the array API's test suite expects for these keywords"
 )
 def keyword_combination(producer: Producer, keywords: tuple[Any, Any, Any]) -> CheckResult:
     require_array_api(producer)
@@ -112,7 +106,7 @@ def keyword_combination(producer: Producer, keywords: tuple[Any, Any, Any]) -> C
 # --- on devices
 
 
-@check_on_devices("AAPI-04", "producer", "move", "to_device with stream copies in that stream")
+@check_on_devices("AAPI-04", "move", "to_device with stream copies in that stream")
 def to_device_copies_in_stream(fixture: DeviceFixture, producer: Producer) -> CheckResult:
     fixture.several()
     array = fixture.array()
@@ -131,9 +125,7 @@ def to_device_copies_in_stream(fixture: DeviceFixture, producer: Producer) -> Ch
     return CheckResult(held, observed, repro)
 
 
-@check_on_devices(
-    "AAPI-04", "producer", "values", "to_device refuses the streams that __dlpack__ refuses"
-)
+@check_on_devices("AAPI-04", "values", "to_device refuses the streams that __dlpack__ refuses")
 def to_device_refuses_bad_streams(fixture: DeviceFixture, producer: Producer) -> CheckResult:
     fixture.several()
     array = fixture.array()

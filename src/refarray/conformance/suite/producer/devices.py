@@ -24,12 +24,7 @@ from refarray.conformance.suite.on_devices import (
 )
 
 
-@check(
-    "DEV-01",
-    "producer",
-    "pair",
-    "__dlpack_device__() returns a tuple of a DLDeviceType value and an int",
-)
+@check("DEV-01", "pair", "__dlpack_device__() returns a tuple of a DLDeviceType value and an int")
 def device_is_a_pair(producer: Producer) -> CheckResult:
     text = producer.text()
     array = producer.make(text)
@@ -46,7 +41,7 @@ def device_is_a_pair(producer: Producer) -> CheckResult:
     return CheckResult(held, observed, producer.repro(f"print({text}.__dlpack_device__())"))
 
 
-@check("DEV-02", "producer", "cpu", "device_id is 0 for host memory")
+@check("DEV-02", "cpu", "device_id is 0 for host memory")
 def host_device_id(producer: Producer) -> CheckResult:
     export = export_kind(producer, "plain")
     kind, number = export["device"]
@@ -57,12 +52,7 @@ def host_device_id(producer: Producer) -> CheckResult:
     )
 
 
-@check_cases(
-    "DEV-03",
-    "producer",
-    {kind: kind for kind in LAYOUTS},
-    "the struct's device equals __dlpack_device__()",
-)
+@check_cases("DEV-03", LAYOUTS, "the struct's device equals __dlpack_device__()")
 def struct_has_announced_device(producer: Producer, kind: str) -> CheckResult:
     text = producer.text(kind)
     array = producer.make(text)
@@ -88,12 +78,7 @@ def readable(address: int) -> bool:
     return False
 
 
-@check(
-    "DEV-05",
-    "producer",
-    "host",
-    "memory that the host can read is not announced under a GPU's device type",
-)
+@check("DEV-05", "host", "memory that the host can read is not announced under a GPU's device type")
 def host_memory_is_not_gpu_memory(producer: Producer) -> CheckResult:
     export = export_kind(producer, "plain")
     kind = export["device"][0]
@@ -101,7 +86,7 @@ def host_memory_is_not_gpu_memory(producer: Producer) -> CheckResult:
     return producer.make_result(held, export, f"device type {kind}", field="device_type")
 
 
-@check("DEV-09", "producer", "view", "a view is on its array's device")
+@check("DEV-09", "view", "a view is on its array's device")
 def view_has_device_of_its_array(producer: Producer) -> CheckResult:
     whole = producer.device(producer.make(producer.text()))
     part = producer.device(producer.make(producer.text("strided")))
@@ -111,7 +96,6 @@ def view_has_device_of_its_array(producer: Producer) -> CheckResult:
 
 @check_cases(
     "DEV-02",
-    "producer",
     {"second-device": "second-device"},
     "device_id is 0 for host memory, on whatever device the library counts it",
 )
@@ -128,10 +112,7 @@ def host_memory_of_second_device(producer: Producer, kind: str) -> CheckResult:
 
 
 @check_cases(
-    "DEV-03",
-    "producer",
-    {"second-device": "second-device"},
-    "the struct's device equals __dlpack_device__()",
+    "DEV-03", {"second-device": "second-device"}, "the struct's device equals __dlpack_device__()"
 )
 def second_device_is_announced(producer: Producer, kind: str) -> CheckResult:
     text = producer.text(kind)
@@ -175,18 +156,16 @@ MEMORY: dict[str, tuple[str, ...]] = {"device": BOTH, "pinned": BOTH, "managed":
 """The kinds of memory, and the vendors that have them."""
 for _kind, _vendors in MEMORY.items():
     check_on_devices(
-        *("DEV-04", "producer", _kind, f"{_kind} memory is announced as such"),
-        vendors=_vendors,
-        value=_kind,
+        *("DEV-04", _kind, f"{_kind} memory is announced as such"), vendors=_vendors, value=_kind
     )(judge_memory_type)
     check_on_devices(
-        *("DEV-03", "producer", _kind, "the struct's device is the announced one"),
+        *("DEV-03", _kind, "the struct's device is the announced one"),
         vendors=_vendors,
         value=_kind,
     )(struct_has_announced_memory_type)
     if _kind != "device":
         check_on_devices(
-            *("DEV-02", "producer", _kind, f"the device_id of {_kind} memory is 0"),
+            *("DEV-02", _kind, f"the device_id of {_kind} memory is 0"),
             vendors=_vendors,
             value=_kind,
         )(host_memory_has_id_0)

@@ -50,18 +50,12 @@ def code_and_bits(producer: Producer, dtype: tuple[str, int, int]) -> CheckResul
 for _dtype, (_id, _code, _bits) in TRIPLES.items():
     check_cases(
         _id,
-        "producer",
         {_dtype: (_dtype, _code, _bits)},
         "{value[0]} is exported as (code, bits, lanes) = ({value[1]}, {value[2]}, 1)",
     )(code_and_bits)
 
 
-@check_cases(
-    "DTYPE-15",
-    "producer",
-    {dtype: dtype for dtype in STANDARD},
-    "{value}, a dtype of the array API, can be exported",
-)
+@check_cases("DTYPE-15", STANDARD, "{value}, a dtype of the array API, can be exported")
 def standard_dtype(producer: Producer, dtype: str) -> CheckResult:
     export = producer.export(producer.express_ones(dtype))
     if export.error is not None:  # a producer may refuse the legacy struct
@@ -69,7 +63,7 @@ def standard_dtype(producer: Producer, dtype: str) -> CheckResult:
     return producer.make_result(export.held is not None, export)
 
 
-@check("DTYPE-11", "producer", "swapped", "data in the other byte order is an exception")
+@check("DTYPE-11", "swapped", "data in the other byte order is an exception")
 def swapped_byte_order(producer: Producer) -> CheckResult:
     export = producer.ask(producer.text("swapped"), **VERSIONED)
     return producer.make_result(export.error is not None, export)

@@ -16,25 +16,20 @@ def flags_result(producer: Producer, held: bool, export: Export) -> CheckResult:
     return producer.make_result(held, export, f"flags {export.flags}", field="flags")
 
 
-@check_cases(
-    "FLAG-01",
-    "producer",
-    {kind: kind for kind in LAYOUTS},
-    "no flag bit is set that DLPack 1.3 does not define",
-)
+@check_cases("FLAG-01", LAYOUTS, "no flag bit is set that DLPack 1.3 does not define")
 def only_known_flags(producer: Producer, kind: str) -> CheckResult:
     export = export_kind(producer, kind)
     held = judgements.sets_only_known_flags(export.flags)
     return producer.make_result(held, export, f"flags {export.flags:#x}", field="flags")
 
 
-@check("FLAG-02", "producer", "readonly", "READ_ONLY is set on data that must not be written")
+@check("FLAG-02", "readonly", "READ_ONLY is set on data that must not be written")
 def read_only_is_set(producer: Producer) -> CheckResult:
     export = export_kind(producer, "readonly")
     return flags_result(producer, bool(export.flags & READ_ONLY), export)
 
 
-@check("FLAG-02", "producer", "writable", "READ_ONLY is clear on data that may be written")
+@check("FLAG-02", "writable", "READ_ONLY is clear on data that may be written")
 def read_only_is_clear(producer: Producer) -> CheckResult:
     if producer.subject.immutable:
         raise NotApplicable("its arrays may never be written")
@@ -44,7 +39,6 @@ def read_only_is_clear(producer: Producer) -> CheckResult:
 
 @check(
     "FLAG-02",
-    "producer",
     "legacy",
     "data that must not be written is refused to legacy consumers: BufferError",
     level="DISPUTED",  # the legacy struct has no flags, and the texts do not settle it
@@ -54,18 +48,13 @@ def read_only_is_refused_to_legacy_consumers(producer: Producer) -> CheckResult:
     return producer.make_result(isinstance(export.error, BufferError), export)
 
 
-@check_cases(
-    "FLAG-03",
-    "producer",
-    {kind: kind for kind in ("plain", "strided", "readonly")},
-    "copy=True sets IS_COPIED",
-)
+@check_cases("FLAG-03", ("plain", "strided", "readonly"), "copy=True sets IS_COPIED")
 def copy_is_marked(producer: Producer, kind: str) -> CheckResult:
     export = export_kind(producer, kind, copy=True, **VERSIONED)
     return flags_result(producer, judgements.marks_copy(export.flags), export)
 
 
-@check_on_devices("FLAG-03", "producer", "to-host", "IS_COPIED is set on a copy for the host")
+@check_on_devices("FLAG-03", "to-host", "IS_COPIED is set on a copy for the host")
 def copy_to_host_is_marked(fixture: DeviceFixture, producer: Producer) -> CheckResult:
     export = producer.export(fixture.text(), fixture.array(), dl_device=(1, 0), **VERSIONED)
     if export.error is not None:
@@ -76,8 +65,7 @@ def copy_to_host_is_marked(fixture: DeviceFixture, producer: Producer) -> CheckR
 
 @check_cases(
     "FLAG-04",
-    "producer",
-    {kind: kind for kind in ("plain", "strided", "transposed", "scalar")},
+    ("plain", "strided", "transposed", "scalar"),
     "IS_COPIED is clear where nothing was copied",
 )
 def shared_memory_is_not_marked(producer: Producer, kind: str) -> CheckResult:
@@ -91,7 +79,7 @@ def shared_memory_is_not_marked(producer: Producer, kind: str) -> CheckResult:
     return flags_result(producer, not judgements.marks_copy(export.flags), export)
 
 
-@check("FLAG-05", "producer", "two-copies", "two copies share no memory")
+@check("FLAG-05", "two-copies", "two copies share no memory")
 def copies_share_no_memory(producer: Producer) -> CheckResult:
     text = producer.text()
     array = producer.make(text)
@@ -102,9 +90,7 @@ def copies_share_no_memory(producer: Producer) -> CheckResult:
     return producer.make_result(first.address != second.address, first, observed, beside=second)
 
 
-@check(
-    "FLAG-06", "producer", "readonly", "a copy of read-only data may be written: READ_ONLY is clear"
-)
+@check("FLAG-06", "readonly", "a copy of read-only data may be written: READ_ONLY is clear")
 def copy_is_writable(producer: Producer) -> CheckResult:
     export = export_kind(producer, "readonly", copy=True, **VERSIONED)
     return flags_result(producer, not export.flags & READ_ONLY, export)
@@ -112,7 +98,6 @@ def copy_is_writable(producer: Producer) -> CheckResult:
 
 @check_cases(
     "FLAG-02",
-    "producer",
     {"frozen": "frozen", "immutable": "plain"},
     "memory that nobody may write is exported as READ_ONLY, or refused",
 )

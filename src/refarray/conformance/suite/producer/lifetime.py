@@ -95,7 +95,6 @@ def big_export(producer: Producer, text: str, keywords: dict[str, Any]) -> Expor
 
 @check_cases(
     "LIFE-01",
-    "producer",
     {f"{case}-consumed".lstrip("-"): keywords for case, keywords in EXPORTS.items()},
     "the deleter frees the memory: {case}",
     risky=True,
@@ -109,7 +108,6 @@ def deleter_frees_memory(producer: Producer, keywords: dict[str, Any]) -> CheckR
 
 @check_cases(
     "LIFE-08",
-    "producer",
     {f"{case}-unconsumed".lstrip("-"): keywords for case, keywords in EXPORTS.items()},
     "an unconsumed capsule frees its memory: {case}",
     risky=True,
@@ -121,7 +119,7 @@ def capsule_frees_memory(producer: Producer, keywords: dict[str, Any]) -> CheckR
     return memory_is_returned(producer, BIG + 16, leave)
 
 
-@check("LIFE-15", "producer", "error", "the deleter returns with no exception set", risky=True)
+@check("LIFE-15", "error", "the deleter returns with no exception set", risky=True)
 def deleter_sets_no_exception(producer: Producer) -> CheckResult:
     kind = "transposed" if "transposed" in producer.subject.arrays else "plain"
     it = Taken(host_export(producer, text=producer.text(kind)))
@@ -138,35 +136,19 @@ def deleter_elsewhere(producer: Producer, drop: Callable[[Any], None]) -> CheckR
     return report_taken(producer, True, it.export, "it ran", "owned.drop_in_thread(False)")
 
 
-@check(
-    "LIFE-04",
-    "producer",
-    "thread",
-    "the deleter runs in a thread that Python does not know",
-    risky=True,
-)
+@check("LIFE-04", "thread", "the deleter runs in a thread that Python does not know", risky=True)
 def deleter_in_native_thread(producer: Producer) -> CheckResult:
     return deleter_elsewhere(producer, lambda owned: owned.drop_in_thread(False))
 
 
 @check(
-    "LIFE-04",
-    "producer",
-    "no-gil",
-    "the deleter runs in a Python thread that has released the GIL",
-    risky=True,
+    "LIFE-04", "no-gil", "the deleter runs in a Python thread that has released the GIL", risky=True
 )
 def deleter_without_gil(producer: Producer) -> CheckResult:
     return deleter_elsewhere(producer, lambda owned: owned.drop_without_gil())
 
 
-@check(
-    "LIFE-16",
-    "producer",
-    "gone",
-    "the data outlives the producer's object",
-    risky=True,
-)
+@check("LIFE-16", "gone", "the data outlives the producer's object", risky=True)
 def data_outlives_array(producer: Producer) -> CheckResult:
     it = take_plain(producer)
     churn = [producer.make(producer.text()) for _ in range(64)]  # reuses freed memory
@@ -175,13 +157,7 @@ def data_outlives_array(producer: Producer) -> CheckResult:
     return add_harm(intact_result(producer, held, it.export), FREED)
 
 
-@check(
-    "LIFE-17",
-    "producer",
-    "written",
-    "the array sees writes through a writable export",
-    risky=True,
-)
+@check("LIFE-17", "written", "the array sees writes through a writable export", risky=True)
 def writes_are_seen(producer: Producer) -> CheckResult:
     text = producer.text()
     array = producer.make(text)
@@ -196,7 +172,6 @@ def writes_are_seen(producer: Producer) -> CheckResult:
 
 @check(
     "LIFE-18",
-    "producer",
     "resized",
     "exported memory is neither freed nor moved when the array is resized",
     risky=True,
@@ -224,13 +199,7 @@ def resize_keeps_exported_memory(producer: Producer) -> CheckResult:
     return add_harm(CheckResult(held, observed, producer.repro(*lines)), FREED)
 
 
-@check(
-    "LIFE-20",
-    "producer",
-    "own",
-    "each export is a tensor of its own: one outlives the other",
-    risky=True,
-)
+@check("LIFE-20", "own", "each export is a tensor of its own: one outlives the other", risky=True)
 def exports_are_independent(producer: Producer) -> CheckResult:
     text = producer.text()
     array = producer.make(text)
@@ -248,7 +217,7 @@ def exports_are_independent(producer: Producer) -> CheckResult:
     return report_taken(producer, held, exports[0], observed)
 
 
-@check("LIFE-21", "producer", "refused", "a refused export leaves the array's references unchanged")
+@check("LIFE-21", "refused", "a refused export leaves the array's references unchanged")
 def refusal_leaks_no_reference(producer: Producer) -> CheckResult:
     text = producer.text()
     array = producer.make(text)
@@ -269,7 +238,6 @@ def refusal_leaks_no_reference(producer: Producer) -> CheckResult:
 
 @check(
     "LIFE-22",
-    "producer",
     "references",
     "an export takes references to its array, and dropping the capsule returns them",
 )
@@ -292,13 +260,7 @@ def dropped_capsule_returns_references(producer: Producer) -> CheckResult:
     return CheckResult(after == before, observed, repro)
 
 
-@check(
-    "LIFE-24",
-    "producer",
-    "threads",
-    "concurrent exports of one array are right",
-    risky=True,
-)
+@check("LIFE-24", "threads", "concurrent exports of one array are right", risky=True)
 def concurrent_exports(producer: Producer) -> CheckResult:
     text = producer.text()
     array = producer.make(text)

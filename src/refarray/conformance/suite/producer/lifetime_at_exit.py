@@ -37,7 +37,6 @@ def late_deleter(producer: Producer, line: str, keep: Callable[[Any], None]) -> 
 
 @check(
     "LIFE-05",
-    "producer",
     "after",
     "the deleter is called after the interpreter has shut down: no crash, no hang",
     exits=True,
@@ -48,7 +47,6 @@ def deleter_after_shutdown(producer: Producer) -> CheckResult:
 
 @check(
     "LIFE-05",
-    "producer",
     "thread-during",
     "a native thread calls the deleter during interpreter shutdown: no crash, no hang",
     exits=True,
@@ -60,7 +58,6 @@ def deleter_in_thread_during_shutdown(producer: Producer) -> CheckResult:
 
 @check(
     "LIFE-05",
-    "producer",
     "thread-after",
     "a native thread calls the deleter after interpreter shutdown: no crash, no hang",
     exits=True,
@@ -72,7 +69,6 @@ def deleter_in_thread_after_shutdown(producer: Producer) -> CheckResult:
 
 @check(
     "LIFE-05",
-    "producer",
     "unconsumed",
     "an unconsumed capsule exists at interpreter shutdown: no crash, no hang",
     exits=True,
@@ -113,7 +109,6 @@ def run(script: str) -> tuple[int | None, str]:
 
 @check(
     "LIFE-25",
-    "producer",
     "import",
     "in a sub-interpreter it works, or raises an exception that says why not",
     full=True,

@@ -18,7 +18,6 @@ from refarray.conformance.suite.exports import (
 
 @check_cases(
     "LIFE-06",
-    "producer",
     {"name-default": ABSENT, "name-asked": (1, 3)},
     "the capsule is named after its struct: dltensor, or dltensor_versioned of major version 1",
 )
@@ -30,12 +29,7 @@ def capsule_name(producer: Producer, max_version: Any) -> CheckResult:
     return producer.make_result(held, export)
 
 
-@check(
-    "LIFE-07",
-    "producer",
-    "name",
-    "the capsule's name is a static string: the same for every capsule",
-)
+@check("LIFE-07", "name", "the capsule's name is a static string: the same for every capsule")
 def capsule_name_is_static(producer: Producer) -> CheckResult:
     first, second = (host_export(producer) for _ in range(2))
     places = [_adversary.inspect(each.capsule)["name_address"] for each in (first, second)]
@@ -53,7 +47,6 @@ def drop_capsule_then_tensor(producer: Producer, it: Taken) -> CheckResult:
 
 @check(
     "LIFE-09",
-    "producer",
     "used",
     "the destructor of a capsule with the used name does not touch the tensor",
     risky=True,
@@ -64,7 +57,6 @@ def used_capsule_is_dropped(producer: Producer) -> CheckResult:
 
 @check(
     "LIFE-09",
-    "producer",
     "foreign",
     "the destructor of a capsule with a foreign name does not crash",
     risky=True,
@@ -76,11 +68,7 @@ def foreign_capsule_is_dropped(producer: Producer) -> CheckResult:
 
 
 @check(
-    "LIFE-11",
-    "producer",
-    "clears",
-    "a consumer may clear the destructor and rename the capsule",
-    risky=True,
+    "LIFE-11", "clears", "a consumer may clear the destructor and rename the capsule", risky=True
 )
 def consumer_clears_destructor_and_renames(producer: Producer) -> CheckResult:
     return drop_capsule_then_tensor(
@@ -88,13 +76,7 @@ def consumer_clears_destructor_and_renames(producer: Producer) -> CheckResult:
     )
 
 
-@check(
-    "LIFE-11",
-    "producer",
-    "only-clears",
-    "a consumer may clear the destructor only",
-    risky=True,
-)
+@check("LIFE-11", "only-clears", "a consumer may clear the destructor only", risky=True)
 def consumer_only_clears_destructor(producer: Producer) -> CheckResult:
     return drop_capsule_then_tensor(
         producer, take_plain(producer, rename=False, clear_destructor=True)
@@ -103,7 +85,6 @@ def consumer_only_clears_destructor(producer: Producer) -> CheckResult:
 
 @check(
     "LIFE-14",
-    "producer",
     "pending",
     "a capsule destroyed while an exception is pending leaves the exception unchanged",
     risky=True,

@@ -24,7 +24,7 @@ from refarray.conformance.suite.signatures import KEYWORDS
 HUGE = 1 << 45  # float32 elements: more than an address space holds
 
 
-@check("PROD-01", "producer", "positional", "__dlpack__ takes no positional arguments: TypeError")
+@check("PROD-01", "positional", "__dlpack__ takes no positional arguments: TypeError")
 def no_positional_arguments(producer: Producer) -> CheckResult:
     text = producer.text()
     array = producer.make(text)
@@ -40,7 +40,6 @@ def no_positional_arguments(producer: Producer) -> CheckResult:
 
 @check_cases(
     "PROD-01",
-    "producer",
     {f"keyword-{name}": name for name in KEYWORDS},
     "__dlpack__ takes the keyword {value}, None by default",
 )
@@ -53,7 +52,6 @@ def keyword_is_accepted(producer: Producer, name: str) -> CheckResult:
 
 @check(
     "PROD-02",
-    "producer",
     "unknown-keyword",
     "an unknown keyword is a TypeError: consumers recognise old producers by it",
 )
@@ -65,7 +63,7 @@ def unknown_keyword(producer: Producer) -> CheckResult:
 FIELDS = ("name", "data", "device", "dtype", "shape", "strides", "byte_offset", "flags")
 
 
-@check("PROD-03", "producer", "defaults", "passing every default explicitly equals passing nothing")
+@check("PROD-03", "defaults", "passing every default explicitly equals passing nothing")
 def explicit_defaults(producer: Producer) -> CheckResult:
     text = producer.text()
     array = producer.make(text)
@@ -78,7 +76,7 @@ def explicit_defaults(producer: Producer) -> CheckResult:
     return producer.make_result(held, full, f"bare: {bare}; every default: {full}")
 
 
-@check("PROD-04", "producer", "unexportable", "data that DLPack cannot represent is a BufferError")
+@check("PROD-04", "unexportable", "data that DLPack cannot represent is a BufferError")
 def unexportable_data(producer: Producer) -> CheckResult:
     export = producer.ask(producer.text("unexportable"), **VERSIONED)
     return producer.make_result(isinstance(export.error, BufferError), export)
@@ -86,7 +84,6 @@ def unexportable_data(producer: Producer) -> CheckResult:
 
 @check(
     "PROD-05",
-    "producer",
     "no-memory",
     "a copy that no memory can hold is an exception of its own kind, not a SystemError",
     risky=True,
@@ -101,12 +98,7 @@ def copy_without_memory(producer: Producer) -> CheckResult:
     return producer.make_result(held, export)
 
 
-@check(
-    "PROD-17",
-    "producer",
-    "pure",
-    "an export does not change the array: a second one is equal",
-)
+@check("PROD-17", "pure", "an export does not change the array: a second one is equal")
 def export_does_not_change_the_array(producer: Producer) -> CheckResult:
     text = producer.text("strided" if "strided" in producer.subject.arrays else "plain")
     array = producer.make(text)
@@ -117,7 +109,7 @@ def export_does_not_change_the_array(producer: Producer) -> CheckResult:
     return producer.make_result(first == second, exports[0], f"{first}, then {second}")
 
 
-@check("PROD-18", "producer", "subclass", "an instance of a subclass exports as its base does")
+@check("PROD-18", "subclass", "an instance of a subclass exports as its base does")
 def subclass_is_exported(producer: Producer) -> CheckResult:
     if not producer.subject.subclass:
         raise NotApplicable(f"the arrays of {producer.subject.name} are not subclassed")
@@ -138,7 +130,6 @@ def subclass_is_exported(producer: Producer) -> CheckResult:
 
 @check_cases(
     "PROD-04",
-    "producer",
     {f"state-{kind}": kind for kind in (*CANNOT_BE_DESCRIBED, *WITHOUT_MEMORY[:4])},
     "{value}: what cannot be exported is a BufferError",
 )
@@ -151,7 +142,6 @@ def class_of_refusal(producer: Producer, kind: str) -> CheckResult:
 
 @check_cases(
     "PROD-04",
-    "producer",
     {"state-masked": "masked"},
     "masked values are refused: a DLTensor has no mask",
     level="HAZARD",  # the texts know no masks

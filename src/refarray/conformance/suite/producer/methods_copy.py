@@ -36,14 +36,13 @@ def copy_is_new_memory(
     return producer.make_result(held, copy, observed, beside=plain)
 
 
-@check("PROD-11", "producer", "versioned", "copy=True gives memory of its own")
+@check("PROD-11", "versioned", "copy=True gives memory of its own")
 def copy_true(producer: Producer) -> CheckResult:
     return copy_is_new_memory(producer, VERSIONED)
 
 
 @check_cases(
     "PROD-16",
-    "producer",
     {"legacy": {}, "legacy-asked": {"max_version": (0, 8)}},
     "copy=True gives memory of its own",
     same_as="PROD-11[producer-versioned]",
@@ -55,8 +54,7 @@ def copy_true_legacy(producer: Producer, keywords: dict[str, Any]) -> CheckResul
 
 @check_cases(
     "PROD-12",
-    "producer",
-    {kind: kind for kind in ("plain", "strided", "transposed")},
+    ("plain", "strided", "transposed"),
     "copy=False gives the array's own memory, or BufferError",
 )
 def copy_false(producer: Producer, kind: str) -> CheckResult:
@@ -73,7 +71,7 @@ def copy_false(producer: Producer, kind: str) -> CheckResult:
     )
 
 
-@check("PROD-13", "producer", "none", "copy=None shares memory that can be shared")
+@check("PROD-13", "none", "copy=None shares memory that can be shared")
 def copy_none(producer: Producer) -> CheckResult:
     text = producer.text()
     array = producer.make(text)
@@ -85,7 +83,7 @@ def copy_none(producer: Producer) -> CheckResult:
     return producer.make_result(first.address == second.address, first, observed, beside=second)
 
 
-@check_on_devices("PROD-14", "producer", "copy", "copy=True copies in the stream that is passed")
+@check_on_devices("PROD-14", "copy", "copy=True copies in the stream that is passed")
 def copy_in_stream(fixture: DeviceFixture, producer: Producer) -> CheckResult:
     array = fixture.array()
     source = export_for(producer, fixture, array, -1)
@@ -103,7 +101,7 @@ def copy_in_stream(fixture: DeviceFixture, producer: Producer) -> CheckResult:
 MALFORMED: dict[str, Any] = {"one": 1, "text": "no", "list": []}
 
 
-@check_cases("PROD-15", "producer", MALFORMED, "copy={value!r} is a TypeError or a ValueError")
+@check_cases("PROD-15", MALFORMED, "copy={value!r} is a TypeError or a ValueError")
 def malformed_copy(producer: Producer, copy: Any) -> CheckResult:
     export = producer.export(producer.text(), copy=copy, **VERSIONED)
     return producer.make_result(isinstance(export.error, TypeError | ValueError), export)

@@ -32,7 +32,7 @@ def if_known(producer: Producer, export: Export) -> Export:
     return export
 
 
-@check("PROD-06", "producer", "own-device", "dl_device equal to __dlpack_device__() is served")
+@check("PROD-06", "own-device", "dl_device equal to __dlpack_device__() is served")
 def own_device(producer: Producer) -> CheckResult:
     text = producer.text()
     array = producer.make(text)
@@ -56,14 +56,13 @@ UNSERVED_DEVICE = "dl_device={value}, which it cannot serve, is a BufferError"
 
 
 # The header gives every CPU the id 0; the texts do not say what another id asks for.
-@check_cases("PROD-06", "producer", UNSERVED, UNSERVED_DEVICE, level={"second-cpu": "DISPUTED"})
+@check_cases("PROD-06", UNSERVED, UNSERVED_DEVICE, level={"second-cpu": "DISPUTED"})
 def unserved_device_versioned(producer: Producer, device: tuple[int, int]) -> CheckResult:
     return judge_unserved_device(producer, device, **VERSIONED)
 
 
 @check_cases(
     "PROD-06",
-    "producer",
     {f"{case}-legacy": device for case, device in UNSERVED.items()},
     UNSERVED_DEVICE,
     level={"second-cpu-legacy": "DISPUTED"},
@@ -81,18 +80,13 @@ MALFORMED: dict[str, Any] = {
 }
 
 
-@check_cases("PROD-07", "producer", MALFORMED, "dl_device={value!r} is a TypeError or a ValueError")
+@check_cases("PROD-07", MALFORMED, "dl_device={value!r} is a TypeError or a ValueError")
 def malformed_device(producer: Producer, device: Any) -> CheckResult:
     export = producer.export(producer.text(), dl_device=device, **VERSIONED)
     return producer.make_result(isinstance(export.error, TypeError | ValueError), export)
 
 
-@check(
-    "PROD-08",
-    "producer",
-    "cpu",
-    "dl_device=(1, 0) is served: every array can be exported to the CPU",
-)
+@check("PROD-08", "cpu", "dl_device=(1, 0) is served: every array can be exported to the CPU")
 def cpu_device(producer: Producer) -> CheckResult:
     export = producer.export(producer.text(), dl_device=(1, 0), **VERSIONED)
     export = if_known(producer, export)
@@ -101,7 +95,7 @@ def cpu_device(producer: Producer) -> CheckResult:
     )
 
 
-@check_on_devices("PROD-09", "producer", "copy-False", "to the host with copy=False: BufferError")
+@check_on_devices("PROD-09", "copy-False", "to the host with copy=False: BufferError")
 def to_host_without_copy(fixture: DeviceFixture, producer: Producer) -> CheckResult:
     keywords = {"dl_device": (1, 0), "copy": False, **VERSIONED}
     export = producer.export(fixture.text(), fixture.array(), **keywords)
@@ -116,7 +110,7 @@ def require_no_stream(producer: Producer, stream: int) -> None:
         raise NotApplicable(f"it takes stream={stream} without dl_device, too")
 
 
-@check("PROD-10", "producer", "stream", "dl_device on the CPU with a stream is an exception")
+@check("PROD-10", "stream", "dl_device on the CPU with a stream is an exception")
 def cpu_device_with_stream(producer: Producer) -> CheckResult:
     require_no_stream(producer, 1)
     export = producer.export(producer.text(), dl_device=(1, 0), stream=1, **VERSIONED)

@@ -16,7 +16,7 @@ def list_missing(array: Any) -> list[str]:
         return [name for name in METHODS if not hasattr(type(array), name)]
 
 
-@check("CONS-02", "producer", "methods", "the array type has __dlpack__ and __dlpack_device__")
+@check("CONS-02", "methods", "the array type has __dlpack__ and __dlpack_device__")
 def type_has_both_methods(producer: Producer) -> CheckResult:
     text = producer.text()
     missing = list_missing(producer.make(text))

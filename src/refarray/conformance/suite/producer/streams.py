@@ -24,14 +24,12 @@ def cpu_text(producer: Producer) -> str:
 
 @check_cases(
     "STRM-05",
-    "producer",
     {f"cpu-{case}": value for case, value in MALFORMED.items()},
     "stream={value!r} is refused: it is no int of -1 or more",
     same_as="STRM-14[producer-cpu-1]",
 )
 @check_cases(
     "STRM-14",
-    "producer",
     {f"cpu-{value}": value for value in (-1, 0, 1, 2)},
     "stream={value} is refused on the CPU: only None is valid",
     # One sentence allows -1 to every consumer, another only None on the CPU.
@@ -42,13 +40,13 @@ def stream_is_refused(producer: Producer, stream: Any) -> CheckResult:
     return producer.make_result(export.error is not None, export)
 
 
-@check("STRM-14", "producer", "cpu-none", "stream=None is accepted on the CPU")
+@check("STRM-14", "cpu-none", "stream=None is accepted on the CPU")
 def none_is_accepted(producer: Producer) -> CheckResult:
     export = producer.export(cpu_text(producer), stream=None, **VERSIONED)
     return producer.make_result(export.held is not None, export)
 
 
-@check("STRM-17", "producer", "cpu", "a stream that does not fit dl_device is an exception")
+@check("STRM-17", "cpu", "a stream that does not fit dl_device is an exception")
 def stream_does_not_fit_device(producer: Producer) -> CheckResult:
     require_no_stream(producer, 2)
     export = producer.export(producer.text(), dl_device=(1, 0), stream=2, **VERSIONED)

@@ -45,7 +45,7 @@ DEFAULT_STREAMS = (
 )
 for _id, _vendor, _case, _value, _stream, _name in DEFAULT_STREAMS:
     check_on_devices(
-        *(_id, "producer", _case, f"stream={_value}: {_name} waits for unfinished work"),
+        *(_id, _case, f"stream={_value}: {_name} waits for unfinished work"),
         vendors=(_vendor,),
         value=(_value, _stream, _name),
     )(stream_value_waits)
@@ -63,9 +63,7 @@ def export_by_handle(
     return held, elsewhere, stream
 
 
-@check_on_devices(
-    "STRM-02", "producer", "handle", "a stream that is passed waits for unfinished work"
-)
+@check_on_devices("STRM-02", "handle", "a stream that is passed waits for unfinished work")
 def passed_stream_waits(fixture: DeviceFixture, producer: Producer) -> CheckResult:
     with fixture.pending() as pending:
         held, elsewhere, _ = export_by_handle(fixture, producer, pending)
@@ -75,9 +73,7 @@ def passed_stream_waits(fixture: DeviceFixture, producer: Producer) -> CheckResu
     return CheckResult(held, order_observed(held, "the stream"), repro)
 
 
-@check_on_devices(
-    "STRM-02", "producer", "again", "a second export waits for work queued after the first"
-)
+@check_on_devices("STRM-02", "again", "a second export waits for work queued after the first")
 def passed_stream_waits_again(fixture: DeviceFixture, producer: Producer) -> CheckResult:
     with fixture.pending() as pending:
         if not export_by_handle(fixture, producer, pending)[0]:
@@ -93,8 +89,8 @@ def passed_stream_waits_again(fixture: DeviceFixture, producer: Producer) -> Che
 HANDLE = "above 2 the number is that stream's address"
 
 
-@check_on_devices("STRM-09", "producer", "handle", HANDLE, vendors=("cuda",))
-@check_on_devices("STRM-11", "producer", "handle", HANDLE, vendors=("rocm",))
+@check_on_devices("STRM-09", "handle", HANDLE, vendors=("cuda",))
+@check_on_devices("STRM-11", "handle", HANDLE, vendors=("rocm",))
 def number_is_a_handle(fixture: DeviceFixture, producer: Producer) -> CheckResult:
     with fixture.pending() as pending:
         held, elsewhere, stream = export_by_handle(fixture, producer, pending)
@@ -104,7 +100,7 @@ def number_is_a_handle(fixture: DeviceFixture, producer: Producer) -> CheckResul
     return CheckResult(held, observed, fixture.repro_pending(export_line(handle_of(fixture))))
 
 
-@check_on_devices("STRM-03", "producer", "handle", "the export returns before the work is done")
+@check_on_devices("STRM-03", "handle", "the export returns before the work is done")
 def export_does_not_block(fixture: DeviceFixture, producer: Producer) -> CheckResult:
     with fixture.pending() as pending:
         before = fixture.calls("Synchronize")
@@ -120,8 +116,8 @@ def export_does_not_block(fixture: DeviceFixture, producer: Producer) -> CheckRe
 MINUS_1 = "stream=-1: neither a stream nor the host waits"
 
 
-@check_on_devices("STRM-04", "producer", "minus-1", MINUS_1, vendors=("cuda",))
-@check_on_devices("STRM-13", "producer", "minus-1", MINUS_1, vendors=("rocm",))
+@check_on_devices("STRM-04", "minus-1", MINUS_1, vendors=("cuda",))
+@check_on_devices("STRM-13", "minus-1", MINUS_1, vendors=("rocm",))
 def minus_1_does_not_synchronise(fixture: DeviceFixture, producer: Producer) -> CheckResult:
     with fixture.pending() as pending:
         before = fixture.calls(*SYNCHRONISES)
@@ -155,13 +151,13 @@ REFUSED_VALUES: list[tuple[str, str, str, Any, str]] = [
     ),
 ]
 for _id, _vendor, _case, _refused, _expected in REFUSED_VALUES:
-    check_on_devices(*(_id, "producer", _case, _expected), vendors=(_vendor,), value=(_refused,))(
+    check_on_devices(*(_id, _case, _expected), vendors=(_vendor,), value=(_refused,))(
         stream_value_is_refused
     )
 
 
 @check_on_devices(
-    "STRM-15", "producer", "destroyed", "the stream is neither used after the export nor destroyed"
+    "STRM-15", "destroyed", "the stream is neither used after the export nor destroyed"
 )
 def stream_is_not_kept(fixture: DeviceFixture, producer: Producer) -> CheckResult:
     array, source = fixture.array(), fixture.array()
@@ -182,9 +178,7 @@ def stream_is_not_kept(fixture: DeviceFixture, producer: Producer) -> CheckResul
     return CheckResult(held, observed, fixture.repro_pending(destroy))
 
 
-@check_on_devices(
-    "STRM-17", "producer", "to-host", "a stream together with dl_device of the host is refused"
-)
+@check_on_devices("STRM-17", "to-host", "a stream together with dl_device of the host is refused")
 def stream_with_host_device(fixture: DeviceFixture, producer: Producer) -> CheckResult:
     array = fixture.array()
     if producer.export(fixture.text(), array, dl_device=(1, 0), **VERSIONED).error is not None:
@@ -197,7 +191,6 @@ def stream_with_host_device(fixture: DeviceFixture, producer: Producer) -> Check
 
 @check_on_devices(
     "STRM-19",
-    "producer",
     "device-1",
     "if device 1 is current, it stays current, and the work is queued on device 0",
 )
@@ -232,16 +225,13 @@ def export_during_capture(
     return CheckResult(export.error is None and code == 0, observed, repro)
 
 
-@check_on_devices(
-    "STRM-21", "producer", "minus-1", "an export with stream=-1 leaves a running capture valid"
-)
+@check_on_devices("STRM-21", "minus-1", "an export with stream=-1 leaves a running capture valid")
 def capture_survives_minus_1(fixture: DeviceFixture, producer: Producer) -> CheckResult:
     return export_during_capture(fixture, producer, fixture.foreign(), -1, fixture.array())
 
 
 @check_on_devices(
     "STRM-21",
-    "producer",
     "same",
     "an export for the stream that wrote the array leaves a running capture valid",
 )
@@ -267,15 +257,11 @@ def host_memory_is_ready(fixture: DeviceFixture, producer: Producer, kind: str) 
 
 for _kind, _vendors in (("pinned", BOTH), ("managed", ("cuda",))):
     check_on_devices(
-        *("STRM-22", "producer", _kind, f"{_kind} memory is ready for the host"),
-        vendors=_vendors,
-        value=_kind,
+        *("STRM-22", _kind, f"{_kind} memory is ready for the host"), vendors=_vendors, value=_kind
     )(host_memory_is_ready)
 
 
-@check_on_devices(
-    "STRM-24", "producer", "thread", "stream=2 is the calling thread's own", vendors=("cuda",)
-)
+@check_on_devices("STRM-24", "thread", "stream=2 is the calling thread's own", vendors=("cuda",))
 def per_thread_stream_of_another_thread(fixture: DeviceFixture, producer: Producer) -> CheckResult:
     outcomes: list[bool | BaseException] = []
 

@@ -34,7 +34,6 @@ def export_state(producer: Producer, kind: str, way: str = "versioned") -> Expor
 
 @check_cases(
     "TENS-01",
-    "producer",
     {f"{way}-{kind}": (way, kind) for kind in PENDING for way in ("versioned", "legacy")},
     "{value[1]}: every element has the library's own value, or the export is refused",
 )
@@ -56,7 +55,6 @@ def pending_values(producer: Producer, row: tuple[str, str]) -> CheckResult:
 
 @check_cases(
     "TENS-17",
-    "producer",
     {f"no-memory-{kind}": kind for kind in WITHOUT_MEMORY},
     "{value}: an array without memory is refused",
     risky=True,

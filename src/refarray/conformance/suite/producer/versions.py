@@ -16,10 +16,9 @@ def by_version(*versions: tuple[int, int]) -> dict[str, tuple[int, int]]:
 VERSIONED_STRUCT = "max_version={value} gives a DLManagedTensorVersioned of major version 1"
 
 
-@check_cases("VERS-05", "producer", by_version((1, 3), (1, 99), (2, 0), (100, 3)), VERSIONED_STRUCT)
+@check_cases("VERS-05", by_version((1, 3), (1, 99), (2, 0), (100, 3)), VERSIONED_STRUCT)
 @check_cases(
     "VERS-06",
-    "producer",
     by_version((1, 0), (1, 1), (1, 2)),
     VERSIONED_STRUCT,
     same_as="VERS-05[producer-max-version-1-3]",
@@ -32,7 +31,6 @@ def versioned_struct(producer: Producer, max_version: tuple[int, int]) -> CheckR
 
 @check(
     "VERS-01",
-    "producer",
     "own-version",
     "the version in the struct is the producer's own, whatever the consumer asked for",
 )
@@ -48,21 +46,12 @@ def struct_has_own_version(producer: Producer) -> CheckResult:
 
 @check_cases(
     "VERS-07",
-    "producer",
     by_version((0, 8), (0, 0)),
     "max_version={value} gives the legacy struct or BufferError, never the versioned one",
 )
+@check_cases("VERS-04", {"none": None}, "max_version=None: the legacy struct, or BufferError")
 @check_cases(
-    "VERS-04",
-    "producer",
-    {"none": None},
-    "max_version=None: the legacy struct, or BufferError",
-)
-@check_cases(
-    "VERS-04",
-    "producer",
-    {"absent": ABSENT},
-    "without max_version: the legacy struct, or BufferError",
+    "VERS-04", {"absent": ABSENT}, "without max_version: the legacy struct, or BufferError"
 )
 def legacy_struct(producer: Producer, max_version: Any) -> CheckResult:
     export = producer.export(producer.text(), max_version=max_version)
@@ -81,9 +70,7 @@ MALFORMED: dict[str, Any] = {
 }
 
 
-@check_cases(
-    "VERS-10", "producer", MALFORMED, "max_version={value!r} is a TypeError or a ValueError"
-)
+@check_cases("VERS-10", MALFORMED, "max_version={value!r} is a TypeError or a ValueError")
 def malformed_max_version(producer: Producer, max_version: Any) -> CheckResult:
     export = producer.export(producer.text(), max_version=max_version)
     return producer.make_result(isinstance(export.error, TypeError | ValueError), export)
@@ -91,7 +78,6 @@ def malformed_max_version(producer: Producer, max_version: Any) -> CheckResult:
 
 @check(
     "VERS-10",
-    "producer",
     "huge",
     "max_version=(2**70, 0) is served like any newer version, or raises an exception",
     risky=True,
