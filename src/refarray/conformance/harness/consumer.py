@@ -188,6 +188,13 @@ class Consumer:
         except BaseException as error:  # includes the KeyboardInterrupt that a producer raises
             return Import(error=error)
 
+    def import_from(self, given: Any, **keywords: Any) -> Import:
+        """Like take(). NotApplicable if the subject refuses."""
+        found = self.take(given, **keywords)
+        if found.error is not None:
+            raise NotApplicable(f"it refuses: {found}")
+        return found
+
     def look(self, array: Any) -> dict[str, Any]:
         """The fields that one of the subject's arrays exports."""
         return Import(array).read_fields()

@@ -73,6 +73,12 @@ class Export:
             raise NotApplicable(f"{self.call} returned {self}")
         return self.held.get(field)
 
+    def require(self) -> Export:
+        """This export. NotApplicable if `__dlpack__` raised: another check judges that."""
+        if self.error is not None:
+            raise NotApplicable(f"{self.call} raised {self}")
+        return self
+
     @property
     def versioned(self) -> bool:
         """Whether it is a DLManagedTensorVersioned."""
@@ -126,7 +132,7 @@ class Producer:
     def has_namespace(self) -> bool:
         """Whether its plain array has the method of the array API standard."""
         try:
-            return hasattr(type(self.make(self.text())), "__array_namespace__")
+            return hasattr(type(self.own()[1]), "__array_namespace__")
         except NotApplicable:
             return False
 
@@ -135,8 +141,7 @@ class Producer:
         """The TypeError of __dlpack__ for max_version; empty if it takes the keyword, or exports
         nothing without it."""
         try:
-            text = self.text()
-            array = self.make(text)
+            text, array = self.own()
             if self.ask(text, array).held is None:
                 return ""
             error = self.ask(text, array, **VERSIONED).error
@@ -192,9 +197,14 @@ class Producer:
         except Exception as error:
             raise NotApplicable(f"{text} raised {describe_error(error)}") from error
 
+    def own(self, kind: str = "plain") -> tuple[str, Any]:
+        """(expression, array) of a kind. NotApplicable if the subject has no such arrays."""
+        text = self.text(kind)
+        return text, self.make(text)
+
     def require_usual_plain(self) -> None:
         """NotApplicable if its plain array is not known to be 0.0 to 5.0 in float32."""
-        array = self.make(self.text())
+        text, array = self.own()
         with suppress(Exception):
             values = eval(
                 (self.subject.values or "_array.tolist()").format("_array"),
@@ -203,9 +213,7 @@ class Producer:
             dtype = str(getattr(array, "dtype", "float32"))
             if list(values) == [0, 1, 2, 3, 4, 5] and ("float32" in dtype or dtype == "float"):
                 return
-        raise NotApplicable(
-            f"its plain array, {self.text()}, is not known as 0.0 to 5.0 in float32"
-        )
+        raise NotApplicable(f"its plain array, {text}, is not known as 0.0 to 5.0 in float32")
 
     def export(self, text: str, /, array: Any = ABSENT, **keywords: Any) -> Export:
         """Calls `__dlpack__` of a new array made by `text`, or of `array`, whose expression is

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from refarray.conformance.cases import NotApplicable
-from refarray.conformance.harness.consumer import Consumer, Given, Import
+from refarray.conformance.harness.consumer import Given
 from refarray.conformance.harness.corpus import FLOATS
-from refarray.conformance.harness.producer import describe_error
 from refarray.conformance.native_method import NativeMethod
 
 FIELDS: dict[str, Any] = {"shape": (3,), "data": FLOATS}
@@ -57,11 +55,3 @@ def old(known: str) -> Recorder:
     """A producer as before array API 2023.12: its `__dlpack__` accepts only the keywords
     `known`."""
     return Recorder(knows=known)
-
-
-def import_recorded(consumer: Consumer, recorder: Recorder, **keywords: Any) -> Import:
-    """Imports from the recorder. NotApplicable if the consumer refuses."""
-    found = consumer.take(recorder, **keywords)
-    if found.error is not None:
-        raise NotApplicable(f"it refuses: {describe_error(found.error)}")
-    return found

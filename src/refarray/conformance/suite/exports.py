@@ -38,9 +38,7 @@ def host_export(producer: Producer, array: Any = None, text: str = "") -> Export
     producer raises, or its data is elsewhere."""
     text = text or producer.text()
     array = producer.make(text) if array is None else array
-    export = producer.export(text, array, **VERSIONED)
-    if export.error is not None:
-        raise NotApplicable(f"{export.call} raised {export}")
+    export = producer.export(text, array, **VERSIONED).require()
     if export["device"][0] != CPU:
         raise NotApplicable("its data cannot be read from the host")
     return export

@@ -7,7 +7,6 @@ from typing import Any
 from refarray.conformance.cases import NotApplicable
 from refarray.conformance.gpu.device_fixture import SIZE, DeviceFixture
 from refarray.conformance.harness.consumer import Consumer
-from refarray.conformance.harness.producer import describe_error
 from refarray.conformance.harness.recorder import Recorder
 from refarray.conformance.native_method import NativeMethod
 from refarray.conformance.subjects.devices import COUNT
@@ -80,11 +79,3 @@ def write_spy_repro(
         *(lines or (consumer.subject.from_dlpack.format("x"),)),
         "print(x)",
     )
-
-
-def import_from(consumer: Consumer, lender: Lender) -> Any:
-    """The import. NotApplicable if the consumer refuses."""
-    found = consumer.take(lender)
-    if found.error is not None:
-        raise NotApplicable(f"it refuses: {describe_error(found.error)}")
-    return found

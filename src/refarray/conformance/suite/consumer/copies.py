@@ -19,7 +19,6 @@ from refarray.conformance.harness.recorder import (
     PLAIN,
     Recorder,
     describe_calls,
-    import_recorded,
     old,
 )
 from refarray.conformance.requirements import Level
@@ -67,7 +66,7 @@ def signature_has_device_and_copy(consumer: Consumer) -> CheckResult:
 
 @check("COPY-02", "device", "without device the result is on the CPU, like the input", risky=True)
 def same_device_by_default(consumer: Consumer) -> CheckResult:
-    found = import_recorded(consumer, Recorder())
+    found = consumer.import_from(Recorder())
     device = tuple(found.read_fields()["device"])
     return consumer.make_result(device == (1, 0), f"on {device}", PLAIN)
 
@@ -121,7 +120,7 @@ def copy_is_independent(consumer: Consumer) -> CheckResult:
 def copy_false_shares(consumer: Consumer) -> CheckResult:
     consumer.require_sharing()
     recorder = Recorder()
-    found = import_recorded(consumer, recorder, copy=False)
+    found = consumer.import_from(recorder, copy=False)
     held = found.address == recorder.address
     return consumer.make_result(held, "shared" if held else "copied", PLAIN, copy=False)
 
@@ -129,7 +128,7 @@ def copy_false_shares(consumer: Consumer) -> CheckResult:
 @check("COPY-07", "ignored", "if the producer ignores copy=True, the consumer copies", risky=True)
 def producer_ignores_copy(consumer: Consumer) -> CheckResult:
     recorder = Recorder()
-    found = import_recorded(consumer, recorder, copy=True)
+    found = consumer.import_from(recorder, copy=True)
     held = found.address != recorder.address
     return consumer.make_result(
         held, "copied" if held else "the producer's own memory", PLAIN, copy=True

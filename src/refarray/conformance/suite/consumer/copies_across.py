@@ -24,9 +24,7 @@ def on_second_device(consumer: Consumer) -> tuple[str, Any, Any, Any]:
 @check("COPY-02", "second-device", "without device= an array of its own stays on its device")
 def device_is_kept(consumer: Consumer) -> CheckResult:
     text, array, device, _ = on_second_device(consumer)
-    found = consumer.take(array)
-    if found.error is not None:
-        raise NotApplicable(f"it refuses: {describe_error(found.error)}")
+    found = consumer.import_from(array)
     with subject_code():
         there = found.array.device
     call = consumer.subject.from_dlpack.format("x")

@@ -9,7 +9,7 @@ from typing import Any
 from refarray.conformance.cases import CheckResult, NotApplicable, check, check_cases
 from refarray.conformance.dlpack import SUBBYTE_PADDED
 from refarray.conformance.harness.consumer import Consumer, give, text
-from refarray.conformance.harness.recorder import Recorder, import_recorded
+from refarray.conformance.harness.recorder import Recorder
 from refarray.conformance.suite.corpus_checks import register_corpus
 
 register_corpus("DTYPE")
@@ -45,7 +45,7 @@ def packed_fp4_stays_packed(consumer: Consumer) -> CheckResult:
 
 def copy_of_fp4(consumer: Consumer, **fields: Any) -> bytes:
     """The first two bytes of a copy of packed fp4 data. NotApplicable if there is none."""
-    found = import_recorded(consumer, Recorder(shape=(4,), dtype=FP4, **fields), copy=True)
+    found = consumer.import_from(Recorder(shape=(4,), dtype=FP4, **fields), copy=True)
     held = found.read_fields()
     if tuple(held["dtype"]) != FP4 or held.get("flags", 0) & SUBBYTE_PADDED:
         raise NotApplicable(f"exported as {tuple(held['dtype'])}, flags {held.get('flags')}")
@@ -78,7 +78,7 @@ def packed_size_is_rounded_up(consumer: Consumer) -> CheckResult:
         raise NotApplicable("this system protects no pages")
     pages[mmap.PAGESIZE - 2 : mmap.PAGESIZE] = NIBBLES
     fields: dict[str, Any] = {"shape": (3,), "dtype": FP4, "data": start + mmap.PAGESIZE - 2}
-    found = import_recorded(consumer, Recorder(**fields), copy=True)
+    found = consumer.import_from(Recorder(**fields), copy=True)
     held = tuple(found.read_fields()["shape"]) == (3,)
     given = "give(shape=(3,), dtype=(17, 4, 1), data=two_bytes_before_a_guard_page)"
     return consumer.make_result(held, f"{found}", given, copy=True)

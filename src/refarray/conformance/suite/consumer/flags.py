@@ -7,7 +7,7 @@ from typing import Any
 from refarray.conformance.cases import CheckResult, NotApplicable, check, check_cases
 from refarray.conformance.dlpack import KNOWN_FLAGS, READ_ONLY, SUBBYTE_PADDED
 from refarray.conformance.harness.consumer import Consumer, give, text
-from refarray.conformance.harness.recorder import FIELDS, Recorder, import_recorded
+from refarray.conformance.harness.recorder import FIELDS, Recorder
 from refarray.conformance.suite.consumer.dtypes import fp4_is_kept
 from refarray.conformance.suite.consumer_kinds import TENSORS, Sent
 
@@ -59,7 +59,7 @@ def read_only_is_imported(consumer: Consumer) -> CheckResult:
 def read_only_stays_read_only(consumer: Consumer) -> CheckResult:
     if "readonly" not in consumer.subject.arrays:
         raise NotApplicable(f"{consumer.subject.name} has no read-only arrays")
-    held = import_recorded(consumer, Recorder(flags=READ_ONLY)).readonly
+    held = consumer.import_from(Recorder(flags=READ_ONLY)).readonly
     observed = "READ_ONLY" if held else "exported as writable"
     return consumer.make_result(held, observed, "give(shape=(3,), flags=1)")
 
@@ -74,7 +74,7 @@ def read_only_layout_stays_read_only(consumer: Consumer, sent: Sent) -> CheckRes
         raise NotApplicable(f"{consumer.subject.name} has no read-only arrays")
     fields = {**sent.fields, "flags": READ_ONLY}
     recorder = Recorder(**fields)
-    found = import_recorded(consumer, recorder)
+    found = consumer.import_from(recorder)
     if not 0 <= found.address - recorder.address < len(recorder.bytes):
         raise NotApplicable("it was copied: TENS-18 judges that")
     held = found.readonly
@@ -90,7 +90,7 @@ def read_only_layout_stays_read_only(consumer: Consumer, sent: Sent) -> CheckRes
 )
 def legacy_tensor_is_writable(consumer: Consumer) -> CheckResult:
     fields: dict[str, Any] = {"shape": (3,), "versioned": False}
-    found = import_recorded(consumer, Recorder(versioned=False))
+    found = consumer.import_from(Recorder(versioned=False))
     if consumer.subject.immutable:
         raise NotApplicable("its arrays may never be written")
     held = not found.readonly

@@ -19,9 +19,9 @@ from refarray.conformance.cases import (
 )
 from refarray.conformance.gpu.device_fixture import DeviceFixture
 from refarray.conformance.harness.consumer import GIVE, Consumer, Given, give
-from refarray.conformance.harness.recorder import FIELDS, PLAIN, Recorder, import_recorded
+from refarray.conformance.harness.recorder import FIELDS, PLAIN, Recorder
 from refarray.conformance.suite.corpus_checks import register_corpus
-from refarray.conformance.suite.lender import Lender, import_from, write_spy_repro
+from refarray.conformance.suite.lender import Lender, write_spy_repro
 from refarray.conformance.suite.on_devices import check_on_devices
 
 register_corpus("LIFE")
@@ -31,10 +31,9 @@ register_corpus("LIFE")
 def consumed_capsule_is_renamed(consumer: Consumer) -> CheckResult:
     recorder = Recorder()
     recorder.keep = True
-    found = consumer.take(recorder)
-    if found.error is not None:
-        raise NotApplicable(f"it refuses: {found}")
+    found = consumer.import_from(recorder)
     name = _adversary.name_of(recorder.capsule)
+    del found
     return consumer.make_result(str(name).startswith("used_dltensor"), f"named {name}", PLAIN)
 
 
@@ -52,9 +51,7 @@ def consumed_capsule_is_refused(consumer: Consumer) -> CheckResult:
 
     recorder = Recorder(answer)
     recorder.keep = True
-    first = consumer.take(recorder)
-    if first.error is not None:
-        raise NotApplicable(f"it refuses: {first}")
+    first = consumer.import_from(recorder)
     if not str(_adversary.name_of(recorder.capsule)).startswith("used_"):
         raise NotApplicable("it does not rename what it takes: LIFE-10 judges that")
     second = consumer.take(recorder)
@@ -117,7 +114,7 @@ def public_capsules(made: Any) -> list[str]:
 def result_exposes_no_capsule(consumer: Consumer) -> CheckResult:
     recorder = Recorder()
     recorder.keep = True
-    found = import_recorded(consumer, recorder)
+    found = consumer.import_from(recorder)
     capsule = type(found.array).__name__ == "PyCapsule"
     exposed = ["the result itself"] if capsule else public_capsules(found.array)
     observed = f"capsules shown: {', '.join(exposed) or 'none'}"
@@ -137,9 +134,7 @@ def concurrent_imports(consumer: Consumer) -> CheckResult:
             found.array = None
         return ""
 
-    first = consumer.take(Recorder())
-    if first.error is not None:
-        raise NotApplicable(f"it refuses: {first}")
+    first = consumer.import_from(Recorder())
     first.read_fields()  # NotApplicable if the values cannot be read
     with ThreadPoolExecutor(4) as pool:
         wrong = [observed for observed in pool.map(work, range(4)) if observed]
@@ -151,7 +146,7 @@ def deleter_waits_for_work(fixture: DeviceFixture, consumer: Consumer) -> CheckR
     stream, handle = fixture.stream()
     lender = Lender(fixture)
     with fixture.working_on(stream):
-        found = import_from(consumer, lender)
+        found = consumer.import_from(lender)
     first = fixture.read(found.array, stream)  # creates caches
     fixture.driver.call("all")
     with fixture.driver.gate(handle) as gate:
@@ -185,9 +180,7 @@ def deleter_imports_again(consumer: Consumer) -> CheckResult:
     def deleter() -> None:
         inner.append(f"{consumer.take(give(**FIELDS))}")
 
-    found = consumer.take(give(**{**FIELDS, "deleter": deleter}))
-    if found.error is not None:
-        raise NotApplicable(f"it refuses: {found}")
+    found = consumer.import_from(give(**{**FIELDS, "deleter": deleter}))
     found.array = None
     return consumer.make_result(
         True,

@@ -9,7 +9,7 @@ from refarray.conformance import _adversary, judgements
 from refarray.conformance.cases import CheckResult, NotApplicable, check, check_cases
 from refarray.conformance.harness.consumer import Consumer, Import, give, text
 from refarray.conformance.harness.corpus import FLOATS
-from refarray.conformance.harness.recorder import PLAIN, Recorder, describe_calls, import_recorded
+from refarray.conformance.harness.recorder import PLAIN, Recorder, describe_calls
 from refarray.conformance.requirements import Level
 
 
@@ -231,7 +231,7 @@ def view_of(array: Any, address: int) -> Any:
 def tensor_lives_as_long_as_array(consumer: Consumer) -> CheckResult:
     consumer.require_sharing()
     recorder = Recorder()
-    found = import_recorded(consumer, recorder)
+    found = consumer.import_from(recorder)
     during = recorder.tensors[-1].deleter_calls
     view = view_of(found.array, recorder.address)
     found.array = None

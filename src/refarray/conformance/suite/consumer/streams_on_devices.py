@@ -6,7 +6,7 @@ from refarray.conformance.cases import CheckResult, NotApplicable, subject_code
 from refarray.conformance.gpu.device_fixture import SIZE, DeviceFixture
 from refarray.conformance.harness.consumer import Consumer
 from refarray.conformance.harness.producer import Producer
-from refarray.conformance.suite.lender import LEFT_OUT, Lender, import_from, write_spy_repro
+from refarray.conformance.suite.lender import LEFT_OUT, Lender, write_spy_repro
 from refarray.conformance.suite.on_devices import check_on_devices
 
 FILLED = 0x3F
@@ -45,7 +45,7 @@ def default_stream_is_passed(fixture: DeviceFixture, consumer: Consumer) -> Chec
 def current_device_is_restored(fixture: DeviceFixture, consumer: Consumer) -> CheckResult:
     fixture.several()
     lender = Lender(fixture, 1)
-    import_from(consumer, lender)
+    consumer.import_from(lender)
     now = fixture.driver.current()
     wrong = fixture.wrong("wrong-device-record", "wrong-device-launch")
     observed = "; ".join([f"device {now} is current", *wrong])
@@ -61,7 +61,7 @@ def reads_are_ordered(fixture: DeviceFixture, consumer: Consumer) -> CheckResult
     with fixture.driver.gate(lender.own):
         fixture.driver.call("fill", lender.pointer, FILLED, SIZE, lender.own)
         with fixture.working_on(stream):
-            found = import_from(consumer, lender)
+            found = consumer.import_from(lender)
         copied = fixture.read(found.array, stream)
         if fixture.checker is None:
             fixture.driver.is_delayed(handle)  # an unordered read finishes now, and too early

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from refarray.conformance.cases import CheckResult, check
 from refarray.conformance.harness.consumer import Consumer
-from refarray.conformance.harness.recorder import PLAIN, Recorder, import_recorded
+from refarray.conformance.harness.recorder import PLAIN, Recorder
 from refarray.conformance.suite.corpus_checks import register_corpus
 
 register_corpus("TENS")
@@ -14,7 +14,7 @@ register_corpus("TENS")
 def contiguous_tensor_is_shared(consumer: Consumer) -> CheckResult:
     consumer.require_sharing()
     recorder = Recorder()
-    found = import_recorded(consumer, recorder)
+    found = consumer.import_from(recorder)
     held = found.address == recorder.address
     return consumer.make_result(held, "shared" if held else "copied", PLAIN)
 

@@ -24,7 +24,6 @@ from refarray.conformance.cases import (
 )
 from refarray.conformance.harness import memory
 from refarray.conformance.harness.consumer import Consumer, Import, settle, text
-from refarray.conformance.harness.producer import describe_error
 from refarray.conformance.harness.recorder import Recorder
 from refarray.conformance.harness.statement import read_values, statement
 from refarray.conformance.requirements import Role
@@ -98,9 +97,7 @@ def import_tensor(consumer: Consumer, way: str, name: str, sent: Sent, **keyword
         given = foreign("read", kept.capsule(), "_adversary.table().capsule()", **fields)
     else:
         given = Recorder(**fields)
-    found = consumer.take(given, **keywords)
-    if found.error is not None:
-        raise NotApplicable(f"it refuses: {describe_error(found.error)}")
+    found = consumer.import_from(given, **keywords)
     if way == "table" and given.requests:
         raise NotApplicable("it does not use the table")
     return Imported(consumer, name, sent, given, found, first)

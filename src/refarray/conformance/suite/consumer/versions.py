@@ -19,7 +19,6 @@ from refarray.conformance.harness.recorder import (
     PLAIN,
     Recorder,
     describe_calls,
-    import_recorded,
     old,
 )
 from refarray.conformance.suite.corpus_checks import register_corpus
@@ -36,7 +35,7 @@ VALUES = [0.0, 1.0, 2.0]
     risky=True,
 )
 def legacy_capsule_is_recognised(consumer: Consumer) -> CheckResult:
-    found = import_recorded(consumer, Recorder(versioned=False))
+    found = consumer.import_from(Recorder(versioned=False))
     values = found.values
     given = "give(shape=(3,), versioned=False)"
     result = consumer.make_result(values == VALUES, f"values {values}", given)

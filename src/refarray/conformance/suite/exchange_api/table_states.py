@@ -52,8 +52,7 @@ def from_py_refuses_as_dlpack(producer: Producer, kind: str) -> CheckResult:
     same_as="TENS-01[producer-versioned-{value}]",
 )
 def from_py_of_pending_values(producer: Producer, kind: str) -> CheckResult:
-    text = producer.text(kind)
-    array = producer.make(text)
+    text, array = producer.own(kind)
     name, triple = PENDING[kind]
     api = table_with(producer, "from_py")
     line = FROM_PY.format(text=text)

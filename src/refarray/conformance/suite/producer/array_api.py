@@ -62,8 +62,7 @@ def namespace_has_from_dlpack(producer: Producer) -> CheckResult:
 )
 def signature_has_keywords(producer: Producer) -> CheckResult:
     require_array_api(producer)
-    text = producer.text()
-    array = producer.make(text)
+    text, array = producer.own()
     repro = producer.repro(f"import inspect; print(inspect.signature(type({text}).__dlpack__))")
     with subject_code():
         method = type(array).__dlpack__

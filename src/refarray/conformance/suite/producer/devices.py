@@ -26,8 +26,7 @@ from refarray.conformance.suite.on_devices import (
 
 @check("DEV-01", "pair", "__dlpack_device__() returns a tuple of a DLDeviceType value and an int")
 def device_is_a_pair(producer: Producer) -> CheckResult:
-    text = producer.text()
-    array = producer.make(text)
+    text, array = producer.own()
     producer.device(array)  # NotApplicable without the method
     with subject_code():
         answer = type(array).__dlpack_device__(array)
@@ -54,8 +53,7 @@ def host_device_id(producer: Producer) -> CheckResult:
 
 @check_cases("DEV-03", LAYOUTS, "the struct's device equals __dlpack_device__()")
 def struct_has_announced_device(producer: Producer, kind: str) -> CheckResult:
-    text = producer.text(kind)
-    array = producer.make(text)
+    text, array = producer.own(kind)
     export = producer.export(text, array, **VERSIONED)
     announced = producer.device(array)
     observed = f"__dlpack_device__() {announced}, struct {tuple(export['device'])}"
@@ -100,9 +98,7 @@ def view_has_device_of_its_array(producer: Producer) -> CheckResult:
     "device_id is 0 for host memory, on whatever device the library counts it",
 )
 def host_memory_of_second_device(producer: Producer, kind: str) -> CheckResult:
-    export = producer.export(producer.text(kind), **VERSIONED)
-    if export.error is not None:
-        raise NotApplicable(f"{export.call} raised {export}")
+    export = producer.export(producer.text(kind), **VERSIONED).require()
     device, number = export["device"]
     if device not in HOST_READABLE:
         raise NotApplicable(f"it lies on device type {device}")
@@ -115,8 +111,7 @@ def host_memory_of_second_device(producer: Producer, kind: str) -> CheckResult:
     "DEV-03", {"second-device": "second-device"}, "the struct's device equals __dlpack_device__()"
 )
 def second_device_is_announced(producer: Producer, kind: str) -> CheckResult:
-    text = producer.text(kind)
-    array = producer.make(text)
+    text, array = producer.own(kind)
     export = producer.export(text, array, **VERSIONED)
     announced, found = producer.device(array), tuple(export["device"])
     observed = f"__dlpack_device__() {announced}, struct {found}"

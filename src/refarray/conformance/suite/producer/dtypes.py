@@ -40,9 +40,7 @@ STANDARD = [name for name in TRIPLES if name not in EXTENSIONS]
 
 def code_and_bits(producer: Producer, dtype: tuple[str, int, int]) -> CheckResult:
     name, code, bits = dtype
-    export = producer.export(producer.express_ones(name), **VERSIONED)
-    if export.error is not None:
-        raise NotApplicable(f"{export.call} raised {export}")
+    export = producer.export(producer.express_ones(name), **VERSIONED).require()
     held = tuple(export["dtype"]) == (code, bits, 1)
     return producer.make_result(held, export, f"{tuple(export['dtype'])}", field="code")
 
@@ -101,9 +99,7 @@ def bits_in_memory(producer: Producer, name: str, way: str, part: str) -> CheckR
     """Reads one export; `part` is the name of the check of its dtype."""
     sub = find_claimed(producer, name)
     array = producer.make(sub.text)
-    export = producer.export(sub.text, array, **WAYS[way])
-    if export.error is not None:
-        raise NotApplicable(f"{export.call} raised {export}")
+    export = producer.export(sub.text, array, **WAYS[way]).require()
     found = tuple(export["dtype"])
     dtype = producer.make_result(found == sub.dtype, export, f"{found}", field="bits")
     if found != sub.dtype or export["device"][0] not in HOST_READABLE:

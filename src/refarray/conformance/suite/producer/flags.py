@@ -69,8 +69,7 @@ def copy_to_host_is_marked(fixture: DeviceFixture, producer: Producer) -> CheckR
     "IS_COPIED is clear where nothing was copied",
 )
 def shared_memory_is_not_marked(producer: Producer, kind: str) -> CheckResult:
-    text = producer.text(kind)
-    array = producer.make(text)
+    text, array = producer.own(kind)
     export, again = (producer.export(text, array, **VERSIONED) for _ in range(2))
     if isinstance(export.error, BufferError):
         raise NotApplicable(f"{export.call} raised {export}")
@@ -81,11 +80,9 @@ def shared_memory_is_not_marked(producer: Producer, kind: str) -> CheckResult:
 
 @check("FLAG-05", "two-copies", "two copies share no memory")
 def copies_share_no_memory(producer: Producer) -> CheckResult:
-    text = producer.text()
-    array = producer.make(text)
-    first, second = (producer.export(text, array, copy=True, **VERSIONED) for _ in range(2))
-    if first.error is not None or second.error is not None:
-        raise NotApplicable(f"{first.call} raised {first}")
+    text, array = producer.own()
+    exports = (producer.export(text, array, copy=True, **VERSIONED) for _ in range(2))
+    first, second = (export.require() for export in exports)
     observed = f"{first.address:#x} and {second.address:#x}"
     return producer.make_result(first.address != second.address, first, observed, beside=second)
 
@@ -104,8 +101,7 @@ def copy_is_writable(producer: Producer) -> CheckResult:
 def frozen_memory_is_read_only(producer: Producer, kind: str) -> CheckResult:
     if kind == "plain" and not producer.subject.immutable:
         raise NotApplicable("its arrays may be written")
-    text = producer.text(kind)
-    array = producer.make(text)
+    text, array = producer.own(kind)
     export, again = (producer.export(text, array, **VERSIONED) for _ in range(2))
     if export.error is not None:
         return producer.make_result(isinstance(export.error, BufferError), export)

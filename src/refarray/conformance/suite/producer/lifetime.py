@@ -85,9 +85,7 @@ def big_export(producer: Producer, text: str, keywords: dict[str, Any]) -> Expor
     """An export in host memory. NotApplicable if the producer refuses."""
     if keywords is EXPORTS[""]:
         return host_export(producer, text=text)
-    export = producer.export(text, **keywords)
-    if export.error is not None:
-        raise NotApplicable(f"{export.call} raised {export}")
+    export = producer.export(text, **keywords).require()
     if export["device"][0] not in HOST_READABLE:
         raise NotApplicable("its data is not in host memory")
     return export
@@ -159,8 +157,7 @@ def data_outlives_array(producer: Producer) -> CheckResult:
 
 @check("LIFE-17", "written", "the array sees writes through a writable export", risky=True)
 def writes_are_seen(producer: Producer) -> CheckResult:
-    text = producer.text()
-    array = producer.make(text)
+    text, array = producer.own()
     export = host_export(producer, array, text)
     if export.versioned and export.flags & READ_ONLY:
         raise NotApplicable("its arrays are exported read-only")
@@ -201,8 +198,7 @@ def resize_keeps_exported_memory(producer: Producer) -> CheckResult:
 
 @check("LIFE-20", "own", "each export is a tensor of its own: one outlives the other", risky=True)
 def exports_are_independent(producer: Producer) -> CheckResult:
-    text = producer.text()
-    array = producer.make(text)
+    text, array = producer.own()
     exports = [host_export(producer, array, text) for _ in range(2)]
     places = [_adversary.inspect(each.capsule)["managed"] for each in exports]
     first, second = (Taken(each) for each in exports)
@@ -219,8 +215,7 @@ def exports_are_independent(producer: Producer) -> CheckResult:
 
 @check("LIFE-21", "refused", "a refused export leaves the array's references unchanged")
 def refusal_leaks_no_reference(producer: Producer) -> CheckResult:
-    text = producer.text()
-    array = producer.make(text)
+    text, array = producer.own()
     before = sys.getrefcount(array)
     for _ in range(8):
         producer.export(text, array, dl_device=(9, 0), **VERSIONED)
@@ -242,8 +237,7 @@ def refusal_leaks_no_reference(producer: Producer) -> CheckResult:
     "an export takes references to its array, and dropping the capsule returns them",
 )
 def dropped_capsule_returns_references(producer: Producer) -> CheckResult:
-    text = producer.text()
-    array = producer.make(text)
+    text, array = producer.own()
     producer.export(text, array, **VERSIONED)  # creates caches
     before = sys.getrefcount(array)
     exports = [producer.export(text, array, **VERSIONED) for _ in range(8)]
@@ -262,8 +256,7 @@ def dropped_capsule_returns_references(producer: Producer) -> CheckResult:
 
 @check("LIFE-24", "threads", "concurrent exports of one array are right", risky=True)
 def concurrent_exports(producer: Producer) -> CheckResult:
-    text = producer.text()
-    array = producer.make(text)
+    text, array = producer.own()
     export = host_export(producer, array, text)
     data = Taken(export).data
 

@@ -26,8 +26,7 @@ HUGE = 1 << 45  # float32 elements: more than an address space holds
 
 @check("PROD-01", "positional", "__dlpack__ takes no positional arguments: TypeError")
 def no_positional_arguments(producer: Producer) -> CheckResult:
-    text = producer.text()
-    array = producer.make(text)
+    text, array = producer.own()
     repro = producer.repro(f"print({text}.__dlpack__(None))")
     # Only the array API makes them keyword-only.
     level = None if producer.subject.array_api else Level.HAZARD
@@ -65,8 +64,7 @@ FIELDS = ("name", "data", "device", "dtype", "shape", "strides", "byte_offset", 
 
 @check("PROD-03", "defaults", "passing every default explicitly equals passing nothing")
 def explicit_defaults(producer: Producer) -> CheckResult:
-    text = producer.text()
-    array = producer.make(text)
+    text, array = producer.own()
     bare = producer.export(text, array)
     full = producer.export(text, array, **dict.fromkeys(KEYWORDS))
     if bare.held is None or full.held is None:
@@ -100,8 +98,7 @@ def copy_without_memory(producer: Producer) -> CheckResult:
 
 @check("PROD-17", "pure", "an export does not change the array: a second one is equal")
 def export_does_not_change_the_array(producer: Producer) -> CheckResult:
-    text = producer.text("strided" if "strided" in producer.subject.arrays else "plain")
-    array = producer.make(text)
+    text, array = producer.own("strided" if "strided" in producer.subject.arrays else "plain")
     exports = [producer.export(text, array, **VERSIONED) for _ in range(2)]
     first, second = (
         tuple(each[field] for field in ("shape", "strides", "dtype", "device")) for each in exports
@@ -113,8 +110,7 @@ def export_does_not_change_the_array(producer: Producer) -> CheckResult:
 def subclass_is_exported(producer: Producer) -> CheckResult:
     if not producer.subject.subclass:
         raise NotApplicable(f"the arrays of {producer.subject.name} are not subclassed")
-    text = producer.text()
-    array = producer.make(text)
+    text, array = producer.own()
     with subject_code():
         kind = type("Sub", (type(array),), {})
         for make in ("as_subclass", "view"):

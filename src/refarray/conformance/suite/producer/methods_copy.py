@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from refarray.conformance.cases import CheckResult, NotApplicable, check, check_cases
+from refarray.conformance.cases import CheckResult, check, check_cases
 from refarray.conformance.gpu.device_fixture import DeviceFixture
 from refarray.conformance.harness.producer import VERSIONED, Producer
 from refarray.conformance.requirements import Level
@@ -22,11 +22,8 @@ def copy_is_new_memory(
     producer: Producer, keywords: dict[str, Any], refusal: Level | None = None
 ) -> CheckResult:
     """`refusal`: the level at which a BufferError is judged."""
-    text = producer.text()
-    array = producer.make(text)
-    plain = producer.export(text, array, **keywords)
-    if plain.error is not None:
-        raise NotApplicable(f"{plain.call} raised {plain}")
+    text, array = producer.own()
+    plain = producer.export(text, array, **keywords).require()
     copy = producer.export(text, array, copy=True, **keywords)
     if copy.error is not None:
         refused = isinstance(copy.error, BufferError)
@@ -58,8 +55,7 @@ def copy_true_legacy(producer: Producer, keywords: dict[str, Any]) -> CheckResul
     "copy=False gives the array's own memory, or BufferError",
 )
 def copy_false(producer: Producer, kind: str) -> CheckResult:
-    text = producer.text(kind)
-    array = producer.make(text)
+    text, array = producer.own(kind)
     export_kind(producer, kind)  # NotApplicable if this kind cannot be exported at all
     export, again = (producer.export(text, array, copy=False, **VERSIONED) for _ in range(2))
     if export.error is not None:
@@ -73,8 +69,7 @@ def copy_false(producer: Producer, kind: str) -> CheckResult:
 
 @check("PROD-13", "none", "copy=None shares memory that can be shared")
 def copy_none(producer: Producer) -> CheckResult:
-    text = producer.text()
-    array = producer.make(text)
+    text, array = producer.own()
     first = producer.export(text, array, copy=None, **VERSIONED)
     if first.error is not None:
         return producer.make_result(False, first)

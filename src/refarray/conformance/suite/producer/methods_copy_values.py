@@ -103,9 +103,7 @@ def plain_export(producer: Producer, source: Source, way: str) -> tuple[str, Any
     """Expression, array and shared export. NotApplicable if there is none in host memory."""
     text = source.text(producer)
     array = producer.make(text)
-    plain = producer.export(text, array, **WAYS[way])
-    if plain.error is not None:
-        raise NotApplicable(f"{plain.call} raised {plain}")
+    plain = producer.export(text, array, **WAYS[way]).require()
     if plain["device"][0] not in HOST_READABLE:
         raise NotApplicable("its data cannot be read from the host")
     return text, array, plain

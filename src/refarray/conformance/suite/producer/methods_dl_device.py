@@ -34,8 +34,7 @@ def if_known(producer: Producer, export: Export) -> Export:
 
 @check("PROD-06", "own-device", "dl_device equal to __dlpack_device__() is served")
 def own_device(producer: Producer) -> CheckResult:
-    text = producer.text()
-    array = producer.make(text)
+    text, array = producer.own()
     own = producer.device(array)
     export = if_known(producer, producer.export(text, array, dl_device=own, **VERSIONED))
     return producer.make_result(export.held is not None and tuple(export["device"]) == own, export)

@@ -86,8 +86,7 @@ def sparse_data(producer: Producer) -> CheckResult:
     "two exports of one array show the same memory: nothing was copied",
 )
 def export_shares_memory(producer: Producer, kind: str) -> CheckResult:
-    text = producer.text(kind)
-    array = producer.make(text)
+    text, array = producer.own(kind)
     first, second = (producer.export(text, array, **VERSIONED) for _ in range(2))
     for export in (first, second):
         if isinstance(export.error, BufferError):

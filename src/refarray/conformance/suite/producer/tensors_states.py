@@ -40,8 +40,7 @@ def export_state(producer: Producer, kind: str, way: str = "versioned") -> Expor
 def pending_values(producer: Producer, row: tuple[str, str]) -> CheckResult:
     way, kind = row
     name, triple = PENDING[kind]
-    text = producer.text(kind)
-    array = producer.make(text)
+    text, array = producer.own(kind)
     export = producer.export(text, array, **(VERSIONED if way == "versioned" else {}))
     if export.error is not None:
         return producer.make_result(True, export)
