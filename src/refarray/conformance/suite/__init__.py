@@ -32,7 +32,7 @@ FAMILIES = {
     "AAPI": "array_api",
 }
 """What the names of a family's modules start with. A large family has several: lifetime.py,
-lifetime_of_capsules.py. The checks of a pair are in one module."""
+lifetime_at_exit.py. The checks of a pair are in one module."""
 
 
 def load() -> None:

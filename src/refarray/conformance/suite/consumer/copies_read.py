@@ -23,7 +23,7 @@ from refarray.conformance.harness.consumer import Consumer
 from refarray.conformance.harness.producer import Producer
 from refarray.conformance.harness.statement import read_values, statement
 from refarray.conformance.requirements import Level, Role
-from refarray.conformance.suite.consumer.tensors_read import (
+from refarray.conformance.suite.consumer.tensors import (
     Imported,
     import_tensor,
     judge_deleter,

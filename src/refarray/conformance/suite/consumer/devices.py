@@ -8,8 +8,7 @@ from refarray.conformance.harness.consumer import Consumer, give, text
 from refarray.conformance.harness.recorder import Recorder
 from refarray.conformance.subjects.devices import COUNT
 from refarray.conformance.suite.corpus_checks import register_corpus
-from refarray.conformance.suite.lender import Lender
-from refarray.conformance.suite.on_devices import check_on_devices
+from refarray.conformance.suite.on_devices import Lender, check_on_devices
 
 register_corpus("DEV")
 

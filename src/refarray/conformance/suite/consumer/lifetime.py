@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import inspect
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 from refarray.conformance import _adversary
 from refarray.conformance.cases import (
     DOUBLE_FREE,
+    AtExit,
     CheckResult,
     NotApplicable,
     add_harm,
@@ -20,9 +23,10 @@ from refarray.conformance.cases import (
 from refarray.conformance.gpu.device_fixture import DeviceFixture
 from refarray.conformance.harness.consumer import GIVE, Consumer, Given, give
 from refarray.conformance.harness.recorder import FIELDS, PLAIN, Recorder
+from refarray.conformance.suite.consumer.tensors import import_tensor
+from refarray.conformance.suite.consumer_kinds import NEGATIVE, TENSORS
 from refarray.conformance.suite.corpus_checks import register_corpus
-from refarray.conformance.suite.lender import Lender, write_spy_repro
-from refarray.conformance.suite.on_devices import check_on_devices
+from refarray.conformance.suite.on_devices import Lender, check_on_devices, write_spy_repro
 
 register_corpus("LIFE")
 
@@ -187,3 +191,37 @@ def deleter_imports_again(consumer: Consumer) -> CheckResult:
         f"in the deleter: {inner[0] if inner else 'not called yet'}",
         f"give(deleter=lambda: {consumer.subject.from_dlpack.format('give()')})",
     )
+
+
+# --- deleters that run when a thread ends or the interpreter exits
+
+
+@check(
+    "LIFE-03",
+    "exit",
+    "imports of every layout and dtype, dropped: no deleter is called again at a collection, at a "
+    "thread's end or when the interpreter exits",
+    exits=True,
+)
+def deleters_at_exit(consumer: Consumer) -> CheckResult:
+    legacy = ("legacy",) if consumer.takes_legacy else ()
+    first = _adversary.made()
+
+    def work() -> None:
+        for name, sent in TENSORS.items():
+            if name in NEGATIVE:
+                continue  # a crash would be a finding of TENS-12
+            for way in ("versioned", *legacy):
+                with contextlib.suppress(NotApplicable):
+                    import_tensor(consumer, way, name, sent).found.array = None
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(work).result()
+    work()
+    gc.collect()
+    rows = _adversary.ledger(first)
+    count, calls = sum(row[1] for row in rows), sum(row[2] for row in rows)
+    result = consumer.make_result(
+        calls == count, f"{calls} deleter calls of {count} tensors", PLAIN
+    )
+    return replace(result, at_exit=AtExit(first, count, late=False))

@@ -6,8 +6,12 @@ from refarray.conformance.cases import CheckResult, NotApplicable, subject_code
 from refarray.conformance.gpu.device_fixture import SIZE, DeviceFixture
 from refarray.conformance.harness.consumer import Consumer
 from refarray.conformance.harness.producer import Producer
-from refarray.conformance.suite.lender import LEFT_OUT, Lender, write_spy_repro
-from refarray.conformance.suite.on_devices import check_on_devices
+from refarray.conformance.suite.on_devices import (
+    LEFT_OUT,
+    Lender,
+    check_on_devices,
+    write_spy_repro,
+)
 
 FILLED = 0x3F
 """The byte that the kit fills its memory with."""

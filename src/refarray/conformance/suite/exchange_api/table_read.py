@@ -20,6 +20,7 @@ from refarray.conformance.cases import (
     add,
     add_harm,
     check_cases,
+    subject_code,
 )
 from refarray.conformance.dlpack import HOST_READABLE, READ_ONLY
 from refarray.conformance.harness import memory
@@ -28,8 +29,15 @@ from refarray.conformance.harness.producer import Export, Producer, describe_err
 from refarray.conformance.harness.statement import read_values, statement
 from refarray.conformance.requirements import Role
 from refarray.conformance.suite.consumer_kinds import NEGATIVE, TENSORS, Sent
+from refarray.conformance.suite.exchange_api.table_from_py import FROM_PY
 from refarray.conformance.suite.exchange_table import table_result, table_with, tensor
-from refarray.conformance.suite.producer.tensors_read import SOURCES, Source
+from refarray.conformance.suite.producer.tensors_read import (
+    CANNOT_BE_DESCRIBED,
+    PENDING,
+    SOURCES,
+    WITHOUT_MEMORY,
+    Source,
+)
 from refarray.conformance.suite.reading import Reading, Verdict
 
 FUNCTIONS = {"from_py": "CAPI-14", "dltensor": "CAPI-15"}
@@ -168,3 +176,52 @@ def to_py_keeps_values(producer: Producer, row: tuple[str, Sent]) -> CheckResult
         held, observed = False, f"{given.deleter_calls} deleter calls after its destruction"
     result = table_result(producer, held, observed, line)
     return add_harm(result, DOUBLE_FREE) if given.deleter_calls > 1 else result
+
+
+# --- arrays in unusual states
+
+
+REFUSED = ("unexportable", "sparse", "conjugate", *WITHOUT_MEMORY, *CANNOT_BE_DESCRIBED)
+"""The kinds of arrays that __dlpack__ may refuse."""
+
+
+@check_cases("CAPI-31", REFUSED, "from_py refuses what __dlpack__ refuses", risky=True)
+def from_py_refuses_as_dlpack(producer: Producer, kind: str) -> CheckResult:
+    text = producer.text(kind)
+    api = table_with(producer, "from_py")
+    refusal = producer.ask(text, max_version=(1, 3)).error
+    if refusal is None:
+        raise NotApplicable(f"__dlpack__ of {text} exports")
+    array = producer.make(text)
+    line = FROM_PY.format(text=text)
+    try:
+        owned = api.from_py(array)
+    except AssertionError as error:
+        raise NotApplicable(f"CAPI-09 judges it: {error}") from error
+    except Exception as error:
+        return table_result(producer, True, describe_error(error), line)
+    with subject_code():
+        owned.drop()
+    return table_result(producer, False, f"exported; __dlpack__: {describe_error(refusal)}", line)
+
+
+@check_cases(
+    "CAPI-14",
+    {f"pending-{kind}": kind for kind in PENDING},
+    "from_py of {value} values: every element is right, or it is refused",
+    same_as="TENS-01[producer-versioned-{value}]",
+)
+def from_py_of_pending_values(producer: Producer, kind: str) -> CheckResult:
+    text, array = producer.own(kind)
+    name, triple = PENDING[kind]
+    api = table_with(producer, "from_py")
+    line = FROM_PY.format(text=text)
+    try:
+        owned = api.from_py(array)
+    except AssertionError as error:
+        raise NotApplicable(f"CAPI-09 judges it: {error}") from error
+    except Exception as error:
+        return table_result(producer, True, describe_error(error), line)
+    said = statement(producer.subject, producer.namespace, array, name)
+    held, observed = Reading(owned.fields(), said, triple).judge_values()
+    return add_harm(table_result(producer, held, observed, line), WRONG_DATA)

@@ -1,9 +1,9 @@
-"""PROD checks of a producer: the signature of `__dlpack__` and its exceptions.
-
-The keywords dl_device and copy are in methods_dl_device.py and methods_copy.py.
-"""
+"""PROD checks of a producer: the signature of `__dlpack__`, its keywords and its exceptions."""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
 
 from refarray.conformance.cases import (
     CheckResult,
@@ -12,9 +12,18 @@ from refarray.conformance.cases import (
     check_cases,
     subject_code,
 )
-from refarray.conformance.harness.producer import VERSIONED, Producer, describe_error
+from refarray.conformance.gpu.device_fixture import DeviceFixture
+from refarray.conformance.harness.producer import VERSIONED, Export, Producer, describe_error
 from refarray.conformance.requirements import Level
-from refarray.conformance.suite.producer.tensors_states import (
+from refarray.conformance.suite.exports import export_kind
+from refarray.conformance.suite.on_devices import (
+    check_on_devices,
+    export_for,
+    handle_of,
+    is_copied_on,
+    is_member,
+)
+from refarray.conformance.suite.producer.tensors_read import (
     CANNOT_BE_DESCRIBED,
     WITHOUT_MEMORY,
     export_state,
@@ -144,4 +153,194 @@ def class_of_refusal(producer: Producer, kind: str) -> CheckResult:
 )
 def mask_is_not_dropped(producer: Producer, kind: str) -> CheckResult:
     export = export_state(producer, kind)
+    return producer.make_result(export.error is not None, export)
+
+
+# --- the keyword copy
+
+
+def copy_is_new_memory(
+    producer: Producer, keywords: dict[str, Any], refusal: Level | None = None
+) -> CheckResult:
+    """`refusal`: the level at which a BufferError is judged."""
+    text, array = producer.own()
+    plain = producer.export(text, array, **keywords).require()
+    copy = producer.export(text, array, copy=True, **keywords)
+    if copy.error is not None:
+        refused = isinstance(copy.error, BufferError)
+        return replace(producer.make_result(False, copy), level=refusal if refused else None)
+    held = plain.address != copy.address
+    observed = "its own memory" if held else "the array's own memory"
+    return producer.make_result(held, copy, observed, beside=plain)
+
+
+@check("PROD-11", "versioned", "copy=True gives memory of its own")
+def copy_true(producer: Producer) -> CheckResult:
+    return copy_is_new_memory(producer, VERSIONED)
+
+
+@check_cases(
+    "PROD-16",
+    {"legacy": {}, "legacy-asked": {"max_version": (0, 8)}},
+    "copy=True gives memory of its own",
+    same_as="PROD-11[producer-versioned]",
+)
+def copy_true_legacy(producer: Producer, keywords: dict[str, Any]) -> CheckResult:
+    # A copy has to be flagged, and the legacy struct has no flags: a producer may refuse.
+    return copy_is_new_memory(producer, keywords, refusal=Level.DISPUTED)
+
+
+@check_cases(
+    "PROD-12",
+    ("plain", "strided", "transposed"),
+    "copy=False gives the array's own memory, or BufferError",
+)
+def copy_false(producer: Producer, kind: str) -> CheckResult:
+    text, array = producer.own(kind)
+    export_kind(producer, kind)  # NotApplicable if this kind cannot be exported at all
+    export, again = (producer.export(text, array, copy=False, **VERSIONED) for _ in range(2))
+    if export.error is not None:
+        return producer.make_result(isinstance(export.error, BufferError), export)
+    plain = producer.export(text, array, **VERSIONED)
+    held = export.address in {plain.address, again.address}
+    return producer.make_result(
+        held, export, "the same memory" if held else "other memory", beside=plain
+    )
+
+
+@check("PROD-13", "none", "copy=None shares memory that can be shared")
+def copy_none(producer: Producer) -> CheckResult:
+    text, array = producer.own()
+    first = producer.export(text, array, copy=None, **VERSIONED)
+    if first.error is not None:
+        return producer.make_result(False, first)
+    second = producer.export(text, array, copy=None, **VERSIONED)
+    observed = f"{first.address:#x} and {second.address:#x}"
+    return producer.make_result(first.address == second.address, first, observed, beside=second)
+
+
+@check_on_devices("PROD-14", "copy", "copy=True copies in the stream that is passed")
+def copy_in_stream(fixture: DeviceFixture, producer: Producer) -> CheckResult:
+    array = fixture.array()
+    source = export_for(producer, fixture, array, -1)
+    stream = fixture.foreign()
+    held, observed = is_copied_on(
+        fixture,
+        stream,
+        source.address,
+        lambda: export_for(producer, fixture, array, stream, copy=True),
+    )
+    call = f"c = x.__dlpack__(stream={handle_of(fixture)}, copy=True, max_version=(1, 3))"
+    return CheckResult(held, observed, fixture.repro_pending(call))
+
+
+MALFORMED_COPIES: dict[str, Any] = {"one": 1, "text": "no", "list": []}
+
+
+@check_cases("PROD-15", MALFORMED_COPIES, "copy={value!r} is a TypeError or a ValueError")
+def malformed_copy(producer: Producer, copy: Any) -> CheckResult:
+    export = producer.export(producer.text(), copy=copy, **VERSIONED)
+    return producer.make_result(isinstance(export.error, TypeError | ValueError), export)
+
+
+# --- the keyword dl_device
+
+
+def if_known(producer: Producer, export: Export) -> Export:
+    """The export. NotApplicable for the TypeError of a producer that does not know dl_device at all
+    (PROD-01 judges that), or that takes members of its own enumeration but no ints."""
+    if isinstance(export.error, TypeError):
+        text = producer.text()
+        if isinstance(producer.export(text, dl_device=None).error, TypeError):
+            raise NotApplicable("it does not know dl_device: PROD-01 judges that")
+        array = producer.make(text)
+        with subject_code():
+            own = type(array).__dlpack_device__(array)
+            enumeration = is_member(own[0])
+        if enumeration and producer.export(text, array, dl_device=own).error is None:
+            raise NotApplicable("it takes members of its own enumeration, and no ints")
+    return export
+
+
+@check("PROD-06", "own-device", "dl_device equal to __dlpack_device__() is served")
+def own_device(producer: Producer) -> CheckResult:
+    text, array = producer.own()
+    own = producer.device(array)
+    export = if_known(producer, producer.export(text, array, dl_device=own, **VERSIONED))
+    return producer.make_result(export.held is not None and tuple(export["device"]) == own, export)
+
+
+UNSERVED = {"vpi": (9, 0), "no-such-gpu": (2, 2**30), "second-cpu": (1, 1), "unknown-type": (99, 0)}
+
+
+def judge_unserved_device(
+    producer: Producer, device: tuple[int, int], **keywords: tuple[int, int]
+) -> CheckResult:
+    export = producer.export(producer.text(), dl_device=device, **keywords)
+    export = if_known(producer, export)
+    return producer.make_result(isinstance(export.error, BufferError), export)
+
+
+UNSERVED_DEVICE = "dl_device={value}, which it cannot serve, is a BufferError"
+
+
+# The header gives every CPU the id 0; the texts do not say what another id asks for.
+@check_cases("PROD-06", UNSERVED, UNSERVED_DEVICE, level={"second-cpu": "DISPUTED"})
+def unserved_device_versioned(producer: Producer, device: tuple[int, int]) -> CheckResult:
+    return judge_unserved_device(producer, device, **VERSIONED)
+
+
+@check_cases(
+    "PROD-06",
+    {f"{case}-legacy": device for case, device in UNSERVED.items()},
+    UNSERVED_DEVICE,
+    level={"second-cpu-legacy": "DISPUTED"},
+)
+def unserved_device_legacy(producer: Producer, device: tuple[int, int]) -> CheckResult:
+    return judge_unserved_device(producer, device)
+
+
+MALFORMED_DEVICES: dict[str, Any] = {
+    "list": [1, 0],
+    "one": (1,),
+    "text": "cpu",
+    "none": (None, 0),
+    "int": 1,
+}
+
+
+@check_cases("PROD-07", MALFORMED_DEVICES, "dl_device={value!r} is a TypeError or a ValueError")
+def malformed_device(producer: Producer, device: Any) -> CheckResult:
+    export = producer.export(producer.text(), dl_device=device, **VERSIONED)
+    return producer.make_result(isinstance(export.error, TypeError | ValueError), export)
+
+
+@check("PROD-08", "cpu", "dl_device=(1, 0) is served: every array can be exported to the CPU")
+def cpu_device(producer: Producer) -> CheckResult:
+    export = producer.export(producer.text(), dl_device=(1, 0), **VERSIONED)
+    export = if_known(producer, export)
+    return producer.make_result(
+        export.held is not None and tuple(export["device"]) == (1, 0), export
+    )
+
+
+@check_on_devices("PROD-09", "copy-False", "to the host with copy=False: BufferError")
+def to_host_without_copy(fixture: DeviceFixture, producer: Producer) -> CheckResult:
+    keywords = {"dl_device": (1, 0), "copy": False, **VERSIONED}
+    export = producer.export(fixture.text(), fixture.array(), **keywords)
+    held = isinstance(export.error, BufferError)
+    return CheckResult(held, f"{export}", fixture.repro(f"print({export.call})"))
+
+
+def require_no_stream(producer: Producer, stream: int) -> None:
+    """NotApplicable if a stream is accepted for host memory even without dl_device: STRM-14 judges
+    that."""
+    if producer.export(producer.text(), stream=stream, **VERSIONED).error is None:
+        raise NotApplicable(f"it takes stream={stream} without dl_device, too")
+
+
+@check("PROD-10", "stream", "dl_device on the CPU with a stream is an exception")
+def cpu_device_with_stream(producer: Producer) -> CheckResult:
+    require_no_stream(producer, 1)
+    export = producer.export(producer.text(), dl_device=(1, 0), stream=1, **VERSIONED)
     return producer.make_result(export.error is not None, export)
