@@ -11,19 +11,23 @@ from typing import Any
 
 from refarray._describe import type_name
 from refarray.conformance import _adversary
+from refarray.conformance.cases import NotApplicable
 from refarray.conformance.findings import Finding
-from refarray.conformance.harness.producer import keywords_text
+from refarray.conformance.harness.consumer import Import, describe
+from refarray.conformance.harness.exchange import Arrival, compare
+from refarray.conformance.harness.producer import Export, keywords_text
+from refarray.conformance.judgements import is_read_only
 from refarray.conformance.live_validator.calls import (
     Call,
     ImportCall,
     Record,
     Step,
+    lines,
     now,
     thread_name,
+    timeline_lines,
 )
-from refarray.conformance.live_validator.judge import judge
-from refarray.conformance.live_validator.results import compare_import
-from refarray.conformance.live_validator.timeline import lines, timeline_lines
+from refarray.conformance.live_validator.rules import judge
 from refarray.conformance.native_method import NativeMethod
 
 TABLE = "__dlpack_c_exchange_api__"
@@ -199,6 +203,28 @@ class Spy(Record):
 
     def __repr__(self) -> str:
         return f"<spy on {type_name(self._array)}: {len(self.calls)} calls>"
+
+
+def compare_import(calls: list[Call], array: Any) -> tuple[str, str, bool | None]:
+    """(description, an Arrival or "" if unknown, whether the array is read-only or None if
+    unknown)."""
+    description = describe(array)
+    last = next((call for call in reversed(calls) if call.held and call.held.get("dtype")), None)
+    if last is None or last.held is None:
+        return description, "", None
+    try:
+        held = Import(array).read_fields()
+    except NotApplicable as reason:
+        return f"{description}; {reason}", str(Arrival.UNKNOWN), None
+    export = Export(last.request, held=last.held)
+    read_only = is_read_only(last.held["flags"] or 0)
+    arrival, observed = compare(export, held, read_only)
+    flags = held.get("flags")
+    return (
+        f"{description}; {arrival}: {observed}",
+        str(arrival),
+        None if flags is None else is_read_only(flags),
+    )
 
 
 _with_tables: dict[type, type[Spy]] = {}

@@ -16,9 +16,8 @@ from refarray.conformance.findings import Finding
 from refarray.conformance.harness.consumer import Consumer
 from refarray.conformance.harness.exchange import Arrival
 from refarray.conformance.harness.producer import Producer, describe_error
-from refarray.conformance.live_validator.calls import Step
+from refarray.conformance.live_validator.calls import Step, lines, timeline_lines
 from refarray.conformance.live_validator.spy import spy
-from refarray.conformance.live_validator.timeline import lines, timeline_lines
 from refarray.conformance.runner.worker_process import how_it_ended
 from refarray.conformance.subjects.lookup import subject
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from refarray.conformance.cases import Check
 from refarray.conformance.repros.ctypes_producer import CODE, CannotStandAlone, CtypesProducer
-from refarray.conformance.repros.library import Library
 from refarray.conformance.repros.verdicts import VERDICTS, Verdict, verdict
+from refarray.conformance.subjects.subject import Library
 
 LONGEST = 25
 """The largest number of lines of a script."""

@@ -12,7 +12,6 @@ from typing import Any
 from refarray._terminal import suggestion
 from refarray.conformance.cases import CHECKS, Check
 from refarray.conformance.findings import BROKEN, Finding, Outcome, Run
-from refarray.conformance.repros.library import Library
 from refarray.conformance.requirements import Level, requirement
 from refarray.conformance.runner.causes import SHOWN, with_causes, with_origin
 from refarray.conformance.runner.fork_server import ForkServer
@@ -20,6 +19,7 @@ from refarray.conformance.runner.worker import END
 from refarray.conformance.runner.worker_process import Broken, Died, Worker, how_it_ended
 from refarray.conformance.subjects.devices import check_choice, prepare
 from refarray.conformance.subjects.lookup import list_names
+from refarray.conformance.subjects.subject import Library
 
 PATIENCE = 3
 """Consecutive hangs after which the rest of a subject's cases is not tried."""

@@ -37,8 +37,12 @@ from refarray.conformance.harness.producer import Producer, describe_error
 from refarray.conformance.requirements import Level
 from refarray.conformance.runner.fork_server import tend
 from refarray.conformance.runner.forked_case import Leave, in_child
-from refarray.conformance.runner.limits import with_limits
-from refarray.conformance.runner.subject_facts import find_lacking, values_of, without_devices
+from refarray.conformance.runner.subject_facts import (
+    find_lacking,
+    values_of,
+    with_limits,
+    without_devices,
+)
 from refarray.conformance.subjects.capsule_libraries import find_excuse
 from refarray.conformance.subjects.devices import resolve, start
 from refarray.conformance.subjects.lookup import subject

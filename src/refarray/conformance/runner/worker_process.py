@@ -16,8 +16,8 @@ from typing import IO, Any
 
 from refarray._hang_detector import IDLE_SECONDS, LOOK_SECONDS, HangDetector, kill
 from refarray.conformance.cases import Check
-from refarray.conformance.repros.library import Library
 from refarray.conformance.runner.fork_server import Forked, ForkServer
+from refarray.conformance.subjects.subject import Library
 
 SECONDS = 30.0
 """The timeout of one case, as long as it makes progress."""

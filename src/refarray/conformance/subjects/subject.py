@@ -156,6 +156,20 @@ class Subject:
             return metadata.version(others[0]) if others else ""
 
 
+@dataclass(frozen=True)
+class Library:
+    """The library under test, as its worker describes it."""
+
+    name: str
+    version: str
+    imports: str
+    """As Subject.imports, which the kit's repros begin with."""
+    alone: str
+    """As Subject.alone."""
+    values: str
+    """An expression with `{}` for an array: its values as the library reads them."""
+
+
 def array_api(module: str, **others: str) -> dict[str, str]:
     """The array expressions of a library that follows the array API; an empty string in `others`
     removes a kind."""
