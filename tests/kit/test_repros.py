@@ -11,7 +11,7 @@ import pytest
 
 from refarray.conformance.cases import CHECKS
 from refarray.conformance.harness.consumer import text
-from refarray.conformance.harness.corpus_fields import GIVEN
+from refarray.conformance.harness.corpus import GIVEN
 from refarray.conformance.repros.script import LONGEST, standalone
 from refarray.conformance.subjects.subject import Library
 from refarray.conformance.suite import load

@@ -1,5 +1,5 @@
 """The corpus of managed tensors for consumers: fields, the requirement each one tests, and the
-expected result. This file: empty tensors, ndim, arithmetic, layouts."""
+expected result."""
 
 from __future__ import annotations
 
@@ -50,6 +50,14 @@ class Given:
 
 
 GIVEN: list[Given] = []
+ROW = ((3,), [0.0, 1.0, 2.0])
+MATRIX = ((2, 3), [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])
+
+
+def complete(fields: dict[str, Any], shape: Any = None) -> dict[str, Any]:
+    """The fields with the shape that the import has, unless that is give()'s own, and the data."""
+    known = {} if shape in (None, ROW[0]) else {"shape": shape}
+    return {**known, **fields, "data": fields.get("data", FLOATS)}
 
 
 def accept(
@@ -65,14 +73,14 @@ def accept(
     **fields: Any,
 ) -> None:
     """Adds a tensor that has to be imported."""
-    fields.setdefault("data", FLOATS)
+    fields = complete(fields, right_shape)
     given = Given(name, case, "import", fields, right_shape, values, may_refuse, level, expected)
     GIVEN.append(given)
 
 
 def refuse(name: str, case: str, expected: str, /, *, level: str = "", **fields: Any) -> None:
     """Adds a tensor that has to be refused."""
-    fields.setdefault("data", FLOATS)
+    fields = complete(fields)
     GIVEN.append(Given(name, case, "refuse", fields, level=level, expected=expected))
 
 
@@ -80,28 +88,18 @@ def either(
     name: str, case: str, expected: str, right_shape: Any, values: Any = None, /, **fields: Any
 ) -> None:
     """Adds a tensor that may be refused, but has to have the right values if it is imported."""
-    fields.setdefault("data", FLOATS)
+    fields = complete(fields, right_shape)
     GIVEN.append(Given(name, case, "either", fields, right_shape, values, expected=expected))
 
 
-ROW = ((3,), [0.0, 1.0, 2.0])
-MATRIX = ((2, 3), [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])
-
 # Tensors without elements.
 EMPTY = "no elements: imported for any data and strides"
-accept("TENS-04", "null-data", EMPTY, (0,), [], shape=(0,), data=None)
-accept("TENS-04", "null-data-legacy", EMPTY, (0,), [], shape=(0,), data=None, versioned=False)
+accept("TENS-04", "null-data", EMPTY, (0,), [], data=None)
+accept("TENS-04", "null-data-legacy", EMPTY, (0,), [], data=None, versioned=False)
 # The texts say that data should be NULL, and nothing of a consumer that refuses something else.
-accept("TENS-04", "wild-data", EMPTY, (0,), [], level="DISPUTED", shape=(0,), data=1)
+accept("TENS-04", "wild-data", EMPTY, (0,), [], level="DISPUTED", data=1)
 accept(
-    "TENS-04",
-    "wild-strides",
-    EMPTY,
-    (3, 0, 2),
-    level="DISPUTED",
-    shape=(3, 0, 2),
-    strides=(2**40, -5, 7),
-    data=None,
+    "TENS-04", "wild-strides", EMPTY, (3, 0, 2), level="DISPUTED", strides=(2**40, -5, 7), data=None
 )
 refuse("TENS-05", "null-data", "elements at NULL: refused", shape=(3,), data=None)
 refuse(
@@ -196,7 +194,6 @@ accept(
     OFFSET,
     (2, 2),
     [[2.0, 3.0], [4.0, 5.0]],
-    shape=(2, 2),
     byte_offset=8,
     may_refuse=True,
 )
@@ -210,7 +207,7 @@ accept(
     versioned=False,
     may_refuse=True,
 )
-accept("TENS-01", "offset-scalar", OFFSET, (), 2.0, shape=(), byte_offset=8, may_refuse=True)
+accept("TENS-01", "offset-scalar", OFFSET, (), 2.0, byte_offset=8, may_refuse=True)
 either(
     "TENS-20",
     "offset1",
@@ -225,27 +222,14 @@ either(
     "stride -1: reversed, or refused",
     (4,),
     [3.0, 2.0, 1.0, 0.0],
-    shape=(4,),
     strides=(-1,),
     data_offset=12,
 )
-either(
-    "TENS-13", "zero", "stride 0: repeated, or refused", (4,), [0.0] * 4, shape=(4,), strides=(0,)
-)
+either("TENS-13", "zero", "stride 0: repeated, or refused", (4,), [0.0] * 4, strides=(0,))
 UNIT = "strides of axes of extent 1 are ignored"
-accept(
-    "TENS-14", "row", UNIT, (1, 5), [[0.0, 1.0, 2.0, 3.0, 4.0]], shape=(1, 5), strides=(12345, 1)
-)
-accept(
-    "TENS-14",
-    "column",
-    UNIT,
-    (5, 1),
-    [[0.0], [1.0], [2.0], [3.0], [4.0]],
-    shape=(5, 1),
-    strides=(1, -7),
-)
-accept("TENS-14", "one-min", UNIT, (1,), [0.0], shape=(1,), strides=(INT64_MIN,))
+accept("TENS-14", "row", UNIT, (1, 5), [[0.0, 1.0, 2.0, 3.0, 4.0]], strides=(12345, 1))
+accept("TENS-14", "column", UNIT, (5, 1), [[0.0], [1.0], [2.0], [3.0], [4.0]], strides=(1, -7))
+accept("TENS-14", "one-min", UNIT, (1,), [0.0], strides=(INT64_MIN,))
 COLUMNS = "strides count elements: column-major data"
 accept(
     "ABI-05",
@@ -253,7 +237,6 @@ accept(
     COLUMNS,
     (2, 3),
     [[0.0, 2.0, 4.0], [1.0, 3.0, 5.0]],
-    shape=(2, 3),
     strides=(1, 2),
     may_refuse=True,
 )
@@ -266,4 +249,140 @@ accept(
     shape=(3,),
     strides=(2,),
     may_refuse=True,
+)
+# NULL strides, versions, NULL members.
+accept(
+    "TENS-07", "legacy", "legacy NULL strides: row-major", *MATRIX, strides=None, versioned=False
+)
+accept(
+    "VERS-11", "minor0", "NULL strides before 1.2: row-major", *MATRIX, strides=None, version=(1, 0)
+)
+accept(
+    "VERS-11", "minor1", "NULL strides before 1.2: row-major", *MATRIX, strides=None, version=(1, 1)
+)
+either(
+    "VERS-11",
+    "minor3",
+    "NULL strides are invalid since 1.2: row-major, or refused",
+    *MATRIX,
+    strides=None,
+    version=(1, 3),
+)
+for _major in (0, 2, 2**32 - 1):
+    refuse(
+        "VERS-02",
+        f"major{_major}",
+        f"major version {_major}: refused; only the deleter is used",
+        version=(_major, 3),
+        unmapped_body=True,
+    )
+accept(
+    "VERS-03",
+    "minor99",
+    "an unknown minor version with known fields: imported",
+    *ROW,
+    version=(1, 99),
+    may_refuse=True,
+)
+refuse(
+    "VERS-03",
+    "minor99-code",
+    "an unknown minor version with an unknown dtype code: refused",
+    version=(1, 99),
+    dtype=(99, 32, 1),
+)
+accept("LIFE-02", "no-deleter", "a NULL deleter: imported, never called", *ROW, deleter=None)
+refuse(
+    "LIFE-02",
+    "no-deleter-refused",
+    "a NULL deleter of a refused tensor: never called",
+    shape=(3,),
+    dtype=(99, 32, 1),
+    deleter=None,
+)
+accept("LIFE-28", "no-context", "manager_ctx NULL: imported", *ROW, manager_ctx=False)
+# Dtypes.
+for _code, _bits in ((18, 16), (19, 8), (99, 8), (255, 8), (255, 255)):
+    refuse(
+        "ABI-04", f"code{_code}-{_bits}", f"dtype code {_code}: refused", dtype=(_code, _bits, 1)
+    )
+for _code, _bits in ((2, 0), (2, 7), (2, 24), (0, 7), (0, 12), (5, 8), (2, 255), (0, 255)):
+    refuse(
+        "DTYPE-13",
+        f"code{_code}-bits{_bits}",
+        f"dtype (code {_code}, {_bits} bits): refused",
+        dtype=(_code, _bits, 1),
+    )
+# The texts give bool 8 bits, and tell consumers nothing of other widths.
+refuse("DTYPE-01", "bool1", "bool of 1 bit: refused", level="HAZARD", dtype=(6, 1, 1), shape=(8,))
+refuse("DTYPE-14", "opaque", "an opaque handle: refused", dtype=(3, 64, 1))
+refuse("DTYPE-12", "lanes0", "lanes=0: refused", dtype=(2, 32, 0))
+either(
+    "DTYPE-12",
+    "lanes2",
+    "lanes=2: vectors, or refused; never scalars",
+    None,
+    None,
+    dtype=(2, 32, 2),
+)
+for _name, _dtype in {
+    "lanes4": (2, 32, 4),
+    "lanes16": (2, 32, 16),
+    "int8x4": (0, 8, 4),
+    "fp4x2": (17, 4, 2),
+    "fp6x4": (16, 6, 4),
+}.items():
+    either(
+        "DTYPE-12",
+        _name,
+        f"lanes={_dtype[2]}: vectors, or refused; never scalars",
+        None,
+        None,
+        shape=(1,),
+        dtype=_dtype,
+    )
+refuse("DTYPE-07", "fp6-bits8", "fp6 of 8 bits: refused", dtype=(15, 8, 1))
+refuse("DTYPE-08", "fp4-bits8", "fp4 of 8 bits: refused", dtype=(17, 8, 1))
+# Devices that a CPU build cannot access: data must not be read.
+for _kind in (-1, 0, 4, 5, 6, 7, 8, 9, 12, 14, 15, 16, 17, 18, 22, 2**31 - 1):
+    _name = (
+        "DEV-10"
+        if _kind in (4, 7, 8)
+        else "ABI-03"
+        if _kind in (-1, 0, 5, 6, 22, 2**31 - 1)
+        else "DEV-07"
+    )
+    refuse(
+        _name,
+        f"device{_kind}",
+        f"device type {_kind}: refused without reading data",
+        device=(_kind, 0),
+        data=WILD,
+    )
+either(
+    "DEV-12",
+    "rocm-host",
+    "ROCm pinned memory, which the array API does not list: right values, or refused",
+    *ROW,
+    device=(11, 0),
+)
+# `guarded`: shape and strides end at a guard page. `frozen`: the struct is on read-only pages.
+accept(
+    "TENS-16", "guarded", "nothing past the end of shape and strides is read", *MATRIX, guarded=True
+)
+accept(
+    "LIFE-19",
+    "frozen",
+    "the producer's struct, shape and strides are not written",
+    *MATRIX,
+    frozen=True,
+)
+accept(
+    "LIFE-19",
+    "frozen-no-strides",
+    "NULL strides are not replaced in the producer's struct",
+    *MATRIX,
+    strides=None,
+    frozen=True,
+    versioned=False,
 )

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from refarray.conformance.cases import Check
-from refarray.conformance.harness.corpus_fields import GIVEN
+from refarray.conformance.harness.corpus import GIVEN
 from refarray.conformance.suite.consumer_kinds import TENSORS
 
 

@@ -17,8 +17,7 @@ from refarray.conformance.cases import (
 )
 from refarray.conformance.harness.consumer import Consumer, Import, give, settle, text
 from refarray.conformance.harness.consumer import Given as Producer
-from refarray.conformance.harness.corpus import Given
-from refarray.conformance.harness.corpus_fields import GIVEN
+from refarray.conformance.harness.corpus import GIVEN, Given
 from refarray.conformance.harness.provocation import provoked
 from refarray.conformance.requirements import Level, Role
 

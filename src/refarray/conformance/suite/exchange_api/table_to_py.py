@@ -16,8 +16,7 @@ from refarray.conformance.cases import (
     check,
 )
 from refarray.conformance.harness.consumer import text
-from refarray.conformance.harness.corpus import Given
-from refarray.conformance.harness.corpus_fields import GIVEN
+from refarray.conformance.harness.corpus import GIVEN, Given
 from refarray.conformance.harness.producer import Producer, describe_error
 from refarray.conformance.harness.provocation import provoked
 from refarray.conformance.requirements import Level, Role
