@@ -143,6 +143,19 @@ def breaks(name: str, **more: Any) -> Callable[[Any], Any]:
     return register
 
 
+def results(requirement: str) -> Callable[[Callable[[Any, Any, Any], Any]], Any]:
+    """Registers `result(taken, x, copy)` as a consumer of x, which returns that in place of what
+    refarray has taken."""
+
+    def register(result: Callable[[Any, Any, Any], Any]) -> Any:
+        def take(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+            return result(ra.from_dlpack(x, device=device, copy=copy), x, copy)
+
+        return breaks(requirement)(named(take, result.__name__, result.__module__))
+
+    return register
+
+
 def named(mutant: Any, name: str, module: str) -> Any:
     """The mutant, a class or a function, as `name` of a module: for those that a table makes."""
     mutant.__name__ = mutant.__qualname__ = name

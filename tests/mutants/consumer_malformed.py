@@ -3,163 +3,98 @@ the wrong number of times."""
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Callable
 from typing import Any
 
 import refarray as ra
-from mutants.base import KEPT, breaks, named
-from refarray.conformance import give
-from refarray.conformance.harness.corpus import FLOATS
+from mutants.base import KEPT, breaks, results
+from mutants.consumer_results import (
+    Handler,
+    crash,
+    misread,
+    refuse,
+    result_mutant,
+    three_floats,
+)
 
 Fields = dict[str, Any]
-GOOD: Fields = {"shape": (3,), "data": FLOATS}
+When = Callable[[Fields], Any]
+DEFAULTS: Fields = {"dtype": (2, 32, 1), "device": (1, 0), "shape": (3,)}
 
 
-def malformed_mutant(
-    requirement: str, name: str, when: Callable[[Fields], bool], then: Callable[[Fields], Any]
-) -> None:
+def mutant(requirement: str, name: str, when: When, then: Handler) -> None:
     """A consumer that does `then` with tensors whose fields match `when`, unless a copy is asked
     for."""
 
-    def take(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-        fields = getattr(x, "fields", None)
-        if (
-            copy is None
-            and fields is not None
-            and when({"dtype": (2, 32, 1), "device": (1, 0), "shape": (3,), **fields})
-        ):
-            return then(fields)
-        return ra.from_dlpack(x, device=device, copy=copy)
+    def selects(x: Any, _: Any, copy: Any) -> Any:
+        return copy is None and hasattr(x, "fields") and when({**DEFAULTS, **x.fields})
 
-    breaks(requirement)(named(take, name, __name__))
+    result_mutant(requirement, name, selects, then)
 
 
-def accept(changes: Fields) -> Callable[[Fields], Any]:
-    """Accepts the tensor: imports a well-formed one in its place."""
-    return lambda fields: ra.from_dlpack(give(**{**GOOD, **changes}))
+def has(**wanted: Any) -> When:
+    """Selects tensors with these fields."""
+    return lambda f: all(name in f and f[name] == value for name, value in wanted.items())
 
 
-def misread(**changes: Any) -> Callable[[Fields], Any]:
-    """Imports the tensor with some fields changed, as if it had misread them."""
-    return lambda fields: ra.from_dlpack(give(**{**fields, **changes}))
-
-
-def refuse(fields: Fields) -> Any:
-    """Raises BufferError."""
-    raise BufferError("refused")
-
-
-def crash(fields: Fields) -> Any:
-    """Ends the process by SIGSEGV."""
-    os.kill(os.getpid(), signal.SIGSEGV)
-
-
-malformed_mutant(
-    "TENS-01", "ignores_byte_offset", lambda f: f.get("byte_offset") == 8, misread(byte_offset=0)
-)
-malformed_mutant(
+mutant("TENS-01", "ignores_byte_offset", has(byte_offset=8), misread(byte_offset=0))
+mutant(
     "TENS-04",
     "refuses_empty",
-    lambda f: (
-        isinstance(f["shape"], tuple) and 0 in f["shape"] and f.get("strides", 0) == (2**40, -5, 7)
-    ),
+    lambda f: isinstance(f["shape"], tuple) and 0 in f["shape"] and has(strides=(2**40, -5, 7))(f),
     refuse,
 )
-malformed_mutant(
-    "TENS-05", "accepts_null_data", lambda f: f["data"] is None and f["shape"] == (3,), accept({})
-)
-malformed_mutant(
+mutant("TENS-05", "accepts_null_data", has(data=None, shape=(3,)), three_floats)
+mutant(
     "TENS-07",
     "refuses_null_strides",
-    lambda f: (
-        f.get("strides", 0) is None
-        and f.get("versioned") is False
-        and f["shape"] == (2, 3)
-        and not f.get("frozen")
-    ),
+    lambda f: has(strides=None, versioned=False, shape=(2, 3))(f) and not f.get("frozen"),
     refuse,
 )
-malformed_mutant(
-    "TENS-08", "refuses_scalars", lambda f: f["shape"] is None and f["ndim"] == 0, refuse
-)
-malformed_mutant(
-    "TENS-08", "accepts_null_shape", lambda f: f["shape"] is None and f["ndim"] == 2, accept({})
-)
-malformed_mutant("TENS-09", "accepts_negative_ndim", lambda f: f.get("ndim") == -1, accept({}))
-malformed_mutant("TENS-09", "crashes_on_huge_ndim", lambda f: f.get("ndim") == 2**31 - 1, crash)
-malformed_mutant("TENS-10", "accepts_negative_extent", lambda f: f["shape"] == (-1,), accept({}))
-malformed_mutant("TENS-10", "overflows_size", lambda f: f["shape"] == (2**32, 2**32), accept({}))
-malformed_mutant(
-    "TENS-12", "ignores_stride_sign", lambda f: f.get("strides") == (-1,), misread(strides=(1,))
-)
-malformed_mutant(
-    "TENS-13",
-    "ignores_zero_stride",
-    lambda f: f.get("strides") == (0,) and f["shape"] == (4,),
-    misread(strides=(1,)),
-)
-malformed_mutant(
-    "TENS-14", "refuses_unused_strides", lambda f: f.get("strides") == (12345, 1), refuse
-)
-malformed_mutant(
-    "TENS-20", "rounds_byte_offset", lambda f: f.get("byte_offset") == 1, misread(byte_offset=0)
-)
-malformed_mutant(
+mutant("TENS-08", "refuses_scalars", has(shape=None, ndim=0), refuse)
+mutant("TENS-08", "accepts_null_shape", has(shape=None, ndim=2), three_floats)
+mutant("TENS-09", "accepts_negative_ndim", has(ndim=-1), three_floats)
+mutant("TENS-09", "crashes_on_huge_ndim", has(ndim=2**31 - 1), crash)
+mutant("TENS-10", "accepts_negative_extent", has(shape=(-1,)), three_floats)
+mutant("TENS-10", "overflows_size", has(shape=(2**32, 2**32)), three_floats)
+mutant("TENS-12", "ignores_stride_sign", has(strides=(-1,)), misread(strides=(1,)))
+mutant("TENS-13", "ignores_zero_stride", has(strides=(0,), shape=(4,)), misread(strides=(1,)))
+mutant("TENS-14", "refuses_unused_strides", has(strides=(12345, 1)), refuse)
+mutant("TENS-20", "rounds_byte_offset", has(byte_offset=1), misread(byte_offset=0))
+mutant(
     "ABI-04",
     "accepts_unknown_code",
     lambda f: f["dtype"][0] == 99 and "version" not in f and f.get("deleter", 1),
-    accept({}),
+    three_floats,
 )
-malformed_mutant(
+mutant(
     "ABI-05",
     "scales_strides",
-    lambda f: f.get("strides") == (2,) and not f.get("byte_offset"),
+    lambda f: has(strides=(2,))(f) and not f.get("byte_offset"),
     misread(strides=(1,)),
 )
-malformed_mutant(
-    "VERS-02", "accepts_newer_major", lambda f: f.get("version", (1, 3))[0] == 2, accept({})
-)
-malformed_mutant(
-    "VERS-02", "crashes_on_major_zero", lambda f: f.get("version", (1, 3))[0] == 0, crash
-)
-malformed_mutant(
+mutant("VERS-02", "accepts_newer_major", lambda f: f.get("version", (1, 3))[0] == 2, three_floats)
+mutant("VERS-02", "crashes_on_major_zero", lambda f: f.get("version", (1, 3))[0] == 0, crash)
+mutant(
     "VERS-03",
     "accepts_unknown_code_of_newer_minor",
-    lambda f: f.get("version") == (1, 99) and f["dtype"][0] == 99,
-    accept({}),
+    lambda f: has(version=(1, 99))(f) and f["dtype"][0] == 99,
+    three_floats,
 )
-malformed_mutant("VERS-11", "refuses_version_1_1", lambda f: f.get("version") == (1, 1), refuse)
-malformed_mutant("LIFE-02", "calls_null_deleter", lambda f: f.get("deleter", 1) is None, crash)
-malformed_mutant(
-    "LIFE-28", "refuses_null_manager_ctx", lambda f: f.get("manager_ctx") is False, refuse
-)
-malformed_mutant("DTYPE-01", "accepts_packed_bool", lambda f: f["dtype"] == (6, 1, 1), accept({}))
-malformed_mutant(
-    "DTYPE-07", "accepts_fp6_of_8_bits", lambda f: f["dtype"] == (15, 8, 1), accept({})
-)
-malformed_mutant(
-    "DTYPE-08", "accepts_fp4_of_8_bits", lambda f: f["dtype"] == (17, 8, 1), accept({})
-)
-malformed_mutant("DTYPE-12", "accepts_zero_lanes", lambda f: f["dtype"] == (2, 32, 0), accept({}))
-malformed_mutant("DTYPE-12", "ignores_lanes", lambda f: f["dtype"] == (2, 32, 2), accept({}))
-malformed_mutant("DTYPE-13", "accepts_float24", lambda f: f["dtype"] == (2, 24, 1), accept({}))
-malformed_mutant("DTYPE-14", "accepts_opaque_handles", lambda f: f["dtype"][0] == 3, accept({}))
-malformed_mutant(
-    "DEV-07",
-    "accepts_unknown_device",
-    lambda f: f["device"][0] == 99 or f["device"][0] == 9,
-    accept({}),
-)
-malformed_mutant("DEV-10", "dereferences_device_handle", lambda f: f["device"][0] == 8, crash)
-malformed_mutant(
-    "TENS-16",
-    "reads_past_the_end",
-    lambda f: bool(f.get("guarded")) and f["shape"] == (2, 3),
-    crash,
-)
-malformed_mutant("LIFE-19", "writes_strides", lambda f: bool(f.get("frozen")), crash)
+mutant("VERS-11", "refuses_version_1_1", has(version=(1, 1)), refuse)
+mutant("LIFE-02", "calls_null_deleter", has(deleter=None), crash)
+mutant("LIFE-28", "refuses_null_manager_ctx", has(manager_ctx=False), refuse)
+mutant("DTYPE-01", "accepts_packed_bool", has(dtype=(6, 1, 1)), three_floats)
+mutant("DTYPE-07", "accepts_fp6_of_8_bits", has(dtype=(15, 8, 1)), three_floats)
+mutant("DTYPE-08", "accepts_fp4_of_8_bits", has(dtype=(17, 8, 1)), three_floats)
+mutant("DTYPE-12", "accepts_zero_lanes", has(dtype=(2, 32, 0)), three_floats)
+mutant("DTYPE-12", "ignores_lanes", has(dtype=(2, 32, 2)), three_floats)
+mutant("DTYPE-13", "accepts_float24", has(dtype=(2, 24, 1)), three_floats)
+mutant("DTYPE-14", "accepts_opaque_handles", lambda f: f["dtype"][0] == 3, three_floats)
+mutant("DEV-07", "accepts_unknown_device", lambda f: f["device"][0] in {9, 99}, three_floats)
+mutant("DEV-10", "dereferences_device_handle", lambda f: f["device"][0] == 8, crash)
+mutant("TENS-16", "reads_past_the_end", has(guarded=True, shape=(2, 3)), crash)
+mutant("LIFE-19", "writes_strides", has(frozen=True), crash)
 
 
 @breaks("LIFE-03")
@@ -173,9 +108,8 @@ def deletes_twice(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
         raise
 
 
-@breaks("LIFE-03")
-def never_deletes(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    taken = ra.from_dlpack(x, device=device, copy=copy)
+@results("LIFE-03")
+def never_deletes(taken: Any, x: Any, _: Any) -> Any:
     if getattr(x, "fields", {}).get("shape") == (2, 3):
         KEPT.append(taken)
     return taken

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import refarray as ra
-from mutants.base import KEPT, Array, breaks, consumer, fields, named
+from mutants.base import KEPT, Array, breaks, consumer, fields, named, results
 from refarray.conformance import _adversary
 from refarray.conformance.native_method import NativeMethod
 
@@ -183,16 +183,14 @@ class accepts_used_capsule(Proxy):
 SEEN: list[Any] = []
 
 
-@breaks("FLAG-11")
-def makes_legacy_read_only(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    taken = ra.from_dlpack(x, device=device, copy=copy)
+@results("FLAG-11")
+def makes_legacy_read_only(taken: Any, x: Any, copy: Any) -> Any:
     legacy = getattr(x, "fields", {}).get("versioned") is False and taken.shape == (3,)
     return taken.as_readonly() if legacy and copy is None and not taken.readonly else taken
 
 
-@breaks("FLAG-10")
-def exports_read_only_as_writable(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    taken = ra.from_dlpack(x, device=device, copy=copy)
+@results("FLAG-10")
+def exports_read_only_as_writable(taken: Any, x: Any, copy: Any) -> Any:
     return Writable(taken) if taken.readonly else taken
 
 
@@ -205,9 +203,8 @@ class Writable(Array):
         return _adversary.make(**{**fields(capsule), "flags": 0}).capsule()
 
 
-@breaks("TENS-18")
-def copies_by_default(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    taken = ra.from_dlpack(x, device=device, copy=copy)
+@results("TENS-18")
+def copies_by_default(taken: Any, x: Any, copy: Any) -> Any:
     plain = copy is None and taken.shape == (3,) and taken.strides == (1,) and not taken.readonly
     return Copied(taken) if plain else taken
 

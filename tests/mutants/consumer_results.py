@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import refarray as ra
-from mutants.base import KEPT, MUTANTS, Array, Relabelled, breaks, fields, named
+from mutants.base import KEPT, MUTANTS, Array, Relabelled, breaks, fields, named, results
 from mutants.consumer_negotiation import Proxy, through
 from refarray.conformance import Subject, _adversary, give
 from refarray.conformance.harness.consumer import Given
@@ -28,12 +28,22 @@ def result_mutant(requirement: str, name: str, when: Handler, then: Handler) -> 
             return then(x, device, copy)
         return ra.from_dlpack(x, device=device, copy=copy)
 
-    breaks(requirement)(named(take, name, __name__))
+    breaks(requirement)(named(take, name, when.__module__))
 
 
 def field(x: Any, name: str, otherwise: Any = None) -> Any:
     """A field of a producer of the kit; `otherwise` if it was left at its default."""
     return getattr(x, "fields", {}).get(name, otherwise)
+
+
+def sent(**wanted: Any) -> Handler:
+    """Selects the kit's producers with these fields."""
+    return lambda x, *_: all(field(x, name) == value for name, value in wanted.items())
+
+
+def misread(**changes: Any) -> Handler:
+    """Imports the tensor with some fields changed, as if it had misread them."""
+    return lambda x, *_: ra.from_dlpack(give(**{**x.fields, **changes}))
 
 
 def is_plain_recorder(x: Any) -> bool:
@@ -79,6 +89,14 @@ def table_mutant(requirement: str, case: str, then: Handler) -> None:
     )
 
 
+def bad_device(*_: Any) -> Any:
+    raise ValueError("device is not supported")
+
+
+def system_error(*_: Any) -> Any:
+    raise SystemError("unexpected capsule")
+
+
 table_mutant("CAPI-02", "int", refuse)
 table_mutant("CAPI-05", "major2", crash)
 table_mutant("CAPI-06", "cycle", refuse)
@@ -92,52 +110,23 @@ result_mutant(
     three_floats,
 )
 result_mutant(
-    "DEV-12",
-    "misreads_rocm_host",
-    lambda x, *_: field(x, "device", (1, 0))[0] == 11,
-    lambda x, *_: ra.from_dlpack(give(**{**x.fields, "device": (1, 0), "byte_offset": 4})),
+    "DEV-12", "misreads_rocm_host", sent(device=(11, 0)), misread(device=(1, 0), byte_offset=4)
 )
-result_mutant(
-    "DTYPE-09",
-    "reads_packed_fp4_as_padded",
-    lambda x, *_: field(x, "dtype") == FP4 and field(x, "flags") == 0,
-    lambda x, *_: ra.from_dlpack(give(**{**x.fields, "flags": 4})),
-)
-result_mutant(
-    "FLAG-07",
-    "reads_padded_fp4_as_packed",
-    lambda x, *_: field(x, "dtype") == FP4 and field(x, "flags") == 4,
-    lambda x, *_: ra.from_dlpack(give(**{**x.fields, "flags": 0})),
-)
+result_mutant("DTYPE-09", "reads_packed_fp4_as_padded", sent(dtype=FP4, flags=0), misread(flags=4))
+result_mutant("FLAG-07", "reads_padded_fp4_as_packed", sent(dtype=FP4, flags=4), misread(flags=0))
 result_mutant(
     "DTYPE-10",
     "high_nibble_first",
-    lambda x, _, copy: field(x, "dtype") == FP4 and field(x, "shape") == (4,) and copy is True,
-    lambda x, *_: ra.from_dlpack(give(**{**x.fields, "data": b"\x12\x34" + bytes(6)})),
+    lambda x, _, copy: sent(dtype=FP4, shape=(4,))(x, _, copy) and copy is True,
+    misread(data=b"\x12\x34" + bytes(6)),
 )
+result_mutant("DTYPE-16", "reads_fp4_as_bytes", sent(dtype=FP4, shape=(3,)), crash)
 result_mutant(
-    "DTYPE-16",
-    "reads_fp4_as_bytes",
-    lambda x, *_: field(x, "dtype") == FP4 and field(x, "shape") == (3,),
-    crash,
+    "DTYPE-17", "confuses_float8_formats", sent(dtype=(8, 8, 1)), misread(dtype=(10, 8, 1))
 )
+result_mutant("FLAG-09", "refuses_read_only", sent(flags=1), refuse)
 result_mutant(
-    "DTYPE-17",
-    "confuses_float8_formats",
-    lambda x, *_: field(x, "dtype") == (8, 8, 1),
-    lambda x, *_: ra.from_dlpack(give(**{**x.fields, "dtype": (10, 8, 1)})),
-)
-result_mutant(
-    "FLAG-09",
-    "refuses_read_only",
-    lambda x, *_: field(x, "flags") == 1,
-    refuse,
-)
-result_mutant(
-    "COPY-03",
-    "refuses_device_keyword",
-    lambda x, device, _: device is not None,
-    lambda *_: bad_device(),
+    "COPY-03", "refuses_device_keyword", lambda x, device, _: device is not None, bad_device
 )
 result_mutant(
     "COPY-05",
@@ -158,10 +147,7 @@ result_mutant(
     lambda x, _, copy: ra.from_dlpack(x, copy=copy),
 )
 result_mutant(
-    "CONS-11",
-    "accepts_bare_capsules",
-    lambda x, *_: type(x).__name__ == "PyCapsule",
-    three_floats,
+    "CONS-11", "accepts_bare_capsules", lambda x, *_: type(x).__name__ == "PyCapsule", three_floats
 )
 result_mutant(
     "LIFE-27",
@@ -173,7 +159,7 @@ result_mutant(
     "VERS-08",
     "raises_system_error_for_other_struct",
     lambda x, *_: ignores_max_version(x),
-    lambda *_: system_error(),
+    system_error,
 )
 result_mutant(
     "TENS-19",
@@ -181,14 +167,6 @@ result_mutant(
     lambda x, _, copy: isinstance(x, ra.Array) and x.shape == (3, 2) and copy is None,
     lambda x, *_: ra.zeros((2, 3), dtype=ra.float32),
 )
-
-
-def bad_device() -> Any:
-    raise ValueError("device is not supported")
-
-
-def system_error() -> Any:
-    raise SystemError("unexpected capsule")
 
 
 @breaks("LIFE-24")
@@ -274,9 +252,8 @@ class CapsuleHolder(Array):
         self.capsule = capsule
 
 
-@breaks("LIFE-23")
-def exposes_capsule(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    taken = ra.from_dlpack(x, device=device, copy=copy)
+@results("LIFE-23")
+def exposes_capsule(taken: Any, x: Any, copy: Any) -> Any:
     return CapsuleHolder(taken, x.capsule) if is_plain_recorder(x) and x.keep else taken
 
 
@@ -290,22 +267,19 @@ class LooseSlices(Array):
         return Array(ra.from_dlpack(_adversary.make(**held)))
 
 
-@breaks("CONS-12")
-def slices_keep_nothing_alive(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    taken = ra.from_dlpack(x, device=device, copy=copy)
+@results("CONS-12")
+def slices_keep_nothing_alive(taken: Any, x: Any, copy: Any) -> Any:
     return LooseSlices(taken) if is_plain_recorder(x) and copy is None else taken
 
 
-@breaks("COPY-02")
-def imports_as_pinned(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    taken = ra.from_dlpack(x, device=device, copy=copy)
+@results("COPY-02")
+def imports_as_pinned(taken: Any, x: Any, copy: Any) -> Any:
     plain = is_plain_recorder(x) and copy is None and not x.keep
     return Relabelled(taken, device=(3, 0)) if plain else taken
 
 
-@breaks("FLAG-08")
-def passes_unknown_flags_on(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    taken = ra.from_dlpack(x, device=device, copy=copy)
+@results("FLAG-08")
+def passes_unknown_flags_on(taken: Any, x: Any, copy: Any) -> Any:
     return Relabelled(taken, flags=1 << 40) if field(x, "flags") == 1 << 40 else taken
 
 
@@ -315,9 +289,8 @@ class OtherDevice(Array):
     device = "other"
 
 
-@breaks("AAPI-06")
-def imports_to_other_device(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    taken = ra.from_dlpack(x, device=device, copy=copy)
+@results("AAPI-06")
+def imports_to_other_device(taken: Any, x: Any, copy: Any) -> Any:
     return OtherDevice(taken) if is_own_array(x) and copy is None else taken
 
 

@@ -10,16 +10,19 @@ from mutants.base import Array, breaks, fields, forge, named
 Held = dict[str, Any]
 When = Callable[[Any, Held, Held], bool]
 Change = Callable[[Any, Held, Held], Any]
+Asked = Callable[[Any, Held], Any]
+"""Selects exports by the producer and the keywords."""
 Copy = tuple[bool | None, ...]
 SHARING: Copy = (None, False)  # the values of copy under which memory is shared
 ANY: Copy = (None, False, True)
 
 
 class Table:
-    """Registers the rows of one module of mutants."""
+    """Registers the rows of one module of mutants, by `register`."""
 
-    def __init__(self, module: str) -> None:
+    def __init__(self, module: str, register: Callable[[str], Any] = breaks) -> None:
         self.module = module
+        self.register = register
 
     def corrupt(
         self, requirement: str, name: str, when: When, change: Change, copy: Copy = SHARING
@@ -36,8 +39,38 @@ class Table:
             changed = change(self.source, held, keywords)
             return forge(capsule, **changed) if isinstance(changed, dict) else changed
 
-        kind = type(name, (Array,), {"export": export})
-        breaks(requirement)(named(kind, name, self.module))
+        self.derive(requirement, name, Array, export=export)
+
+    def ask(
+        self, requirement: str, name: str, when: Asked, kind: type = Array, **changes: Any
+    ) -> None:
+        """A producer that takes the keywords that `when` selects for others; a change may be a
+        function of the keyword's value."""
+
+        def export(self: Any, keywords: Held) -> Any:
+            if when(self, keywords):
+                made = {k: v(keywords[k]) if callable(v) else v for k, v in changes.items()}
+                keywords = {**keywords, **made}
+            return kind.export(self, keywords)
+
+        self.derive(requirement, name, kind, export=export)
+
+    def refuse(
+        self, requirement: str, name: str, when: Asked, error: Exception, kind: type = Array
+    ) -> None:
+        """A producer that raises an exception like `error` for the keywords that `when` selects."""
+
+        def export(self: Any, keywords: Held) -> Any:
+            if when(self, keywords):
+                raise type(error)(*error.args)  # a new one: it keeps the frames that it passes
+            return kind.export(self, keywords)
+
+        self.derive(requirement, name, kind, export=export)
+
+    def derive(self, requirement: str, name: str, kind: type, **members: Any) -> None:
+        """A producer that is one of this kind with other members."""
+        made = named(type(name, (kind,), members), name, self.module)
+        self.register(requirement)(made)
 
     def flagged(
         self,

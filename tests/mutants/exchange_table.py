@@ -6,7 +6,8 @@ import itertools
 from typing import Any
 
 import refarray as ra
-from mutants.base import Array, breaks, named, native, producer
+from mutants.base import Array, breaks, native, producer
+from mutants.corrupting import Table
 
 adversary = native()
 NAME = "__dlpack_c_exchange_api__"
@@ -68,15 +69,14 @@ class LazyTable:
 setattr(BrokenTable, NAME, LazyTable())
 
 
-def add(defect: str, requirement: str) -> None:
-    """Registers the mutant with this defect."""
-    name = "".join(word.title() for word in defect.split("-"))
-    kind = type(name, (BrokenTable,), {"defect": defect})
-    breaks(requirement)(named(kind, name, __name__))
+def add(rows: Table, defects: dict[str, str]) -> None:
+    """Registers a mutant for each defect of a table."""
+    for defect, requirement in defects.items():
+        name = "".join(word.title() for word in defect.split("-"))
+        rows.derive(requirement, name, BrokenTable, defect=defect)
 
 
-for _defect, _requirement in DEFECTS.items():
-    add(_defect, _requirement)
+add(Table(__name__), DEFECTS)
 
 
 @breaks("CAPI-31")

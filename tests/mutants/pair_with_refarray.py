@@ -6,7 +6,7 @@ import ctypes
 from typing import Any
 
 import refarray as ra
-from mutants.base import Array, breaks, fields
+from mutants.base import Array, breaks, fields, results
 from mutants.consumer_negotiation import exports_read_only_as_writable
 
 
@@ -20,9 +20,8 @@ class Int16BecomesZero(Array):
         return super().export(keywords)
 
 
-@breaks("TENS-19")
-def undoes_transposition(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    taken = ra.from_dlpack(x, device=device, copy=copy)
+@results("TENS-19")
+def undoes_transposition(taken: Any, x: Any, copy: Any) -> Any:
     return taken.T if isinstance(x, ra.Array) and x.shape == (3, 2) else taken
 
 
@@ -31,9 +30,8 @@ def loses_read_only(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     return exports_read_only_as_writable(x, device=device, copy=copy)
 
 
-@breaks("LIFE-16")
-def overwrites_data(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    taken = ra.from_dlpack(x, device=device, copy=copy)
+@results("LIFE-16")
+def overwrites_data(taken: Any, x: Any, copy: Any) -> Any:
     if isinstance(x, ra.Array) and x.shape == (6,):
         ctypes.memset(fields(x.__dlpack__())["data"], 0, 24)
     return taken

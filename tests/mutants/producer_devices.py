@@ -7,7 +7,8 @@ import dataclasses
 import threading
 from typing import Any
 
-from mutants.base import Array, breaks, forge, named
+from mutants.base import Array, breaks, forge
+from mutants.corrupting import Table
 from refarray.conformance.gpu.driver_calls import VENDORS, Driver
 from refarray.conformance.subjects import devices
 
@@ -65,14 +66,11 @@ cuda, rocm = on("cuda"), on("rocm")
 def stream_mutant(vendor: str, requirement: str, name: str, value: Any, becomes: Any) -> None:
     """A mutant that treats the stream `value` as `becomes`, for arrays on devices."""
 
-    class Mutant(DeviceProducer):
-        def export(self, keywords: dict[str, Any]) -> Any:
-            given = keywords["stream"]
-            if type(given) is type(value) and given == value and self.kind == vendor:
-                keywords["stream"] = becomes
-            return super().export(keywords)
+    def selects(array: Any, asked: Any) -> bool:
+        given = asked["stream"]
+        return type(given) is type(value) and given == value and array.kind == vendor
 
-    on(vendor)(requirement)(named(Mutant, name, __name__))
+    Table(__name__, on(vendor)).ask(requirement, name, selects, DeviceProducer, stream=becomes)
 
 
 stream_mutant("cuda", "STRM-06", "NoneIsNoSync", None, -1)
@@ -90,11 +88,46 @@ def is_handle(keywords: dict[str, Any]) -> bool:
     return isinstance(keywords["stream"], int) and 2 < keywords["stream"] < 2**64
 
 
-@cuda("STRM-02")
-class HandleIgnored(DeviceProducer):
-    def export(self, keywords: dict[str, Any]) -> Any:
-        plain = is_handle(keywords) and not keywords["copy"] and keywords["dl_device"] is None
-        return super().export({**keywords, "stream": -1} if plain else keywords)
+def is_plain_handle(_: Any, keywords: dict[str, Any]) -> bool:
+    """Whether a stream handle is passed, and neither a copy nor a device is asked for."""
+    return is_handle(keywords) and not keywords["copy"] and keywords["dl_device"] is None
+
+
+def is_invalid(_: Any, keywords: dict[str, Any]) -> bool:
+    """Whether `stream` is no stream of any device."""
+    stream = keywords["stream"]
+    return stream is not None and (not isinstance(stream, int) or not -1 <= stream < 2**64)
+
+
+rows = Table(__name__, cuda)
+rows.ask("STRM-02", "HandleIgnored", is_plain_handle, DeviceProducer, stream=-1)
+rows.ask("STRM-09", "HandleIsLegacy", is_plain_handle, DeviceProducer, stream=1)
+rows.ask(
+    "STRM-22",
+    "PinnedWithoutSync",
+    lambda array, asked: array.kind == "cuda_host" and asked["stream"] is None,
+    DeviceProducer,
+    stream=-1,
+)
+rows.ask(
+    "STRM-17",
+    "CpuExportIgnoresStream",
+    lambda _, asked: asked["dl_device"] == (1, 0) and is_handle(asked),
+    DeviceProducer,
+    stream=None,
+)
+rows.refuse(
+    "PROD-09",
+    "CopyFalseToCpuRaisesValueError",
+    lambda array, asked: (
+        asked["copy"] is False and asked["dl_device"] == (1, 0) and array.kind == "cuda"
+    ),
+    ValueError("copy=False, but the data is on a device"),
+    DeviceProducer,
+)
+Table(__name__, rocm).ask(
+    "STRM-05", "RocmAcceptsInvalidStream", is_invalid, DeviceProducer, stream=None
+)
 
 
 @cuda("STRM-02")
@@ -104,13 +137,6 @@ class SyncsFirstExportOnly(DeviceProducer):
             return super().export(keywords)
         before, self.asked = getattr(self, "asked", False), True
         return super().export({**keywords, "stream": -1} if before else keywords)
-
-
-@cuda("STRM-09")
-class HandleIsLegacy(DeviceProducer):
-    def export(self, keywords: dict[str, Any]) -> Any:
-        plain = is_handle(keywords) and not keywords["copy"] and keywords["dl_device"] is None
-        return super().export({**keywords, "stream": 1} if plain else keywords)
 
 
 @cuda("STRM-03")
@@ -156,13 +182,6 @@ class InvalidatesCaptures(DeviceProducer):
         return super().export(keywords)
 
 
-@cuda("STRM-22")
-class PinnedWithoutSync(DeviceProducer):
-    def export(self, keywords: dict[str, Any]) -> Any:
-        pinned = self.kind == "cuda_host" and keywords["stream"] is None
-        return super().export({**keywords, "stream": -1} if pinned else keywords)
-
-
 @cuda("STRM-24")
 class ExportsFromOtherThread(DeviceProducer):
     def export(self, keywords: dict[str, Any]) -> Any:
@@ -186,14 +205,6 @@ class CopyNotOrdered(DeviceProducer):
             return super().export(keywords)
         copied = self.source.copy()
         return forge(copied.__dlpack__(**{**keywords, "copy": None}), flags=2)
-
-
-@cuda("PROD-09")
-class CopyFalseToCpuRaisesValueError(DeviceProducer):
-    def export(self, keywords: dict[str, Any]) -> Any:
-        if keywords["copy"] is False and keywords["dl_device"] == (1, 0) and self.kind == "cuda":
-            raise ValueError("copy=False, but the data is on a device")
-        return super().export(keywords)
 
 
 @cuda("AAPI-04")
@@ -240,19 +251,3 @@ class CpuCopyWithoutFlag(DeviceProducer):
         capsule = super().export(keywords)
         marked = keywords["dl_device"] == (1, 0) and self.kind == "cuda"
         return forge(capsule, flags=0) if marked else capsule
-
-
-@cuda("STRM-17")
-class CpuExportIgnoresStream(DeviceProducer):
-    def export(self, keywords: dict[str, Any]) -> Any:
-        if keywords["dl_device"] == (1, 0) and is_handle(keywords):
-            keywords["stream"] = None
-        return super().export(keywords)
-
-
-@rocm("STRM-05")
-class RocmAcceptsInvalidStream(DeviceProducer):
-    def export(self, keywords: dict[str, Any]) -> Any:
-        stream = keywords["stream"]
-        bad = stream is not None and (not isinstance(stream, int) or not -1 <= stream < 2**64)
-        return super().export({**keywords, "stream": None if bad else stream})

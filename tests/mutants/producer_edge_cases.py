@@ -6,20 +6,35 @@ from typing import Any
 
 import refarray as ra
 from mutants.base import MUTANTS, Array, breaks, forge, producer
+from mutants.corrupting import Table
 from refarray.conformance import Subject
 from refarray.conformance.subjects.subject import UNUSUAL, SubByte
 from refarray.conformance.suite.producer.methods import HUGE
 
 OMITTED = object()  # the default of a keyword: tells "left out" from None
+rows = Table(__name__)
+rows.refuse(
+    "AAPI-03",
+    "RefusesOneCombination",
+    lambda _, asked: has(asked, max_version=(2, 0), dl_device=(1, 0), copy=None),
+    BufferError("not in this combination"),
+)
+rows.refuse(
+    "PROD-05",
+    "RaisesSystemError",
+    lambda array, asked: asked["copy"] is True and array.source.shape == (HUGE,),
+    SystemError("error return without exception set"),
+)
+for _id, _name, _stream in (("PROD-10", "StreamOneIgnored", 1), ("STRM-17", "StreamTwoIgnored", 2)):
+    rows.ask(
+        *(_id, _name, lambda _, asked, s=_stream: has(asked, dl_device=(1, 0), stream=s)),
+        stream=None,
+    )
 
 
-@breaks("AAPI-03")
-class RefusesOneCombination(Array):
-    def export(self, keywords: dict[str, Any]) -> Any:
-        asked = (keywords["max_version"], keywords["dl_device"], keywords["copy"])
-        if asked == ((2, 0), (1, 0), None):
-            raise BufferError("not in this combination")
-        return super().export(keywords)
+def has(asked: dict[str, Any], **wanted: Any) -> bool:
+    """Whether the keywords have these values."""
+    return all(asked[name] == value for name, value in wanted.items())
 
 
 class OtherDevice(Array):
@@ -37,14 +52,8 @@ class OtherDevice(Array):
         return forge(super().export({**keywords, "dl_device": None}), device=self.place)
 
 
-@breaks("DEV-02")
-class CpuDeviceThree(OtherDevice):
-    place = (1, 3)
-
-
-@breaks("DEV-05")
-class CpuMemoryAsCuda(OtherDevice):
-    place = (2, 0)
+rows.derive("DEV-02", "CpuDeviceThree", OtherDevice, place=(1, 3))
+rows.derive("DEV-05", "CpuMemoryAsCuda", OtherDevice, place=(2, 0))
 
 
 @breaks("DEV-09")
@@ -54,35 +63,17 @@ class ViewsOnOtherDevice(OtherDevice):
         self.place = (3, 0) if source.strides == (2,) else (1, 0)
 
 
-@breaks("PROD-08")
-class RefusesExportToCpu(OtherDevice):
+class Pinned(OtherDevice):
     place = (3, 0)
 
-    def export(self, keywords: dict[str, Any]) -> Any:
-        asked = (keywords["max_version"], keywords["dl_device"], keywords["stream"])
-        if asked == ((1, 3), (1, 0), None):
-            raise BufferError("it stays where it is")
-        return super().export(keywords)
 
-
-class StreamIgnorer(Array):
-    """Ignores the stream value `stream` when the consumer asks for the CPU."""
-
-    stream = 0
-
-    def export(self, keywords: dict[str, Any]) -> Any:
-        ignored = keywords["dl_device"] == (1, 0) and keywords["stream"] == self.stream
-        return super().export({**keywords, "stream": None} if ignored else keywords)
-
-
-@breaks("PROD-10")
-class StreamOneIgnored(StreamIgnorer):
-    stream = 1
-
-
-@breaks("STRM-17")
-class StreamTwoIgnored(StreamIgnorer):
-    stream = 2
+rows.refuse(
+    "PROD-08",
+    "RefusesExportToCpu",
+    lambda _, asked: has(asked, max_version=(1, 3), dl_device=(1, 0), stream=None),
+    BufferError("it stays where it is"),
+    Pinned,
+)
 
 
 class TellsNone(Array):
@@ -115,14 +106,6 @@ class ExplicitNoneCopies(TellsNone):
 @breaks("PROD-13")
 class CopyNoneCopies(TellsNone):
     with_these = (OMITTED, (1, 3))
-
-
-@breaks("PROD-05")
-class RaisesSystemError(Array):
-    def export(self, keywords: dict[str, Any]) -> Any:
-        if keywords["copy"] is True and self.source.shape == (HUGE,):
-            raise SystemError("error return without exception set")
-        return super().export(keywords)
 
 
 class EveryKind(Array):
@@ -184,19 +167,9 @@ class ExportsUnexportable(EveryKind):
         return self.source.__dlpack__(max_version=(1, 3))
 
 
-@breaks("TENS-11")
-class RoundsStrides(ExportsUnexportable):
-    exported = "unaligned-strides"
-
-
-@breaks("TENS-17")
-class SparseAsDense(ExportsUnexportable):
-    exported = "sparse"
-
-
-@breaks("DTYPE-11")
-class SwapsBytes(ExportsUnexportable):
-    exported = "swapped"
+rows.derive("TENS-11", "RoundsStrides", ExportsUnexportable, exported="unaligned-strides")
+rows.derive("TENS-17", "SparseAsDense", ExportsUnexportable, exported="sparse")
+rows.derive("DTYPE-11", "SwapsBytes", ExportsUnexportable, exported="swapped")
 
 
 @breaks("PROD-04")

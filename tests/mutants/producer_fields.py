@@ -84,12 +84,12 @@ for _id, _name, _right, _wrong in (
     rows.corrupt(_id, _name, dtype(*_right), set_to(dtype=_wrong), ANY)
 
 
-@breaks("DTYPE-15")
-class RefusesInt16(Array):
-    def export(self, keywords: dict[str, Any]) -> Any:
-        if self.source.dtype == ra.int16:
-            raise BufferError("int16 is not exported")
-        return super().export(keywords)
+rows.refuse(
+    "DTYPE-15",
+    "RefusesInt16",
+    lambda array, _: array.source.dtype == ra.int16,
+    BufferError("int16 is not exported"),
+)
 
 
 @breaks("DEV-01")

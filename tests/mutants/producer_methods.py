@@ -6,9 +6,52 @@ from typing import Any
 
 import refarray as ra
 from mutants.base import KEPT, Array, breaks, fields, forge
+from mutants.corrupting import Table
 from refarray.conformance import _adversary
 
 LEAKED: list[Any] = []
+rows = Table(__name__)
+
+
+def is_device(device: Any) -> bool:
+    """Whether it is a pair of ints."""
+    legal = isinstance(device, tuple) and all(isinstance(part, int) for part in device)
+    return legal and len(device) == 2
+
+
+def is_bad(stream: Any) -> bool:
+    """Whether it is no stream of any device."""
+    return stream is not None and (not isinstance(stream, int) or not -1 <= stream <= 2**64)
+
+
+rows.ask(
+    "PROD-16",
+    "LegacyCopyIgnored",
+    lambda _, asked: asked["copy"] is True and asked["max_version"] is None,
+    copy=None,
+)
+rows.ask("PROD-12", "CopiesDespiteCopyFalse", lambda _, asked: asked["copy"] is False, copy=True)
+rows.refuse(
+    "PROD-12",
+    "CopyFalseRaisesValueError",
+    lambda _, asked: asked["copy"] is False,
+    ValueError("cannot"),
+)
+rows.ask("PROD-06", "DeviceIgnored", lambda _, asked: is_device(asked["dl_device"]), dl_device=None)
+rows.ask(
+    "PROD-07",
+    "AcceptsDeviceList",
+    lambda _, asked: isinstance(asked["dl_device"], list),
+    dl_device=tuple,
+)
+rows.ask("PROD-15", "AcceptsTruthyCopy", lambda _, asked: asked["copy"] is not None, copy=bool)
+rows.ask(
+    "STRM-14",
+    "StreamIgnored",
+    lambda _, asked: isinstance(asked["stream"], int) and -1 <= asked["stream"] < 3,
+    stream=None,
+)
+rows.ask("STRM-05", "AcceptsInvalidStream", lambda _, asked: is_bad(asked["stream"]), stream=None)
 
 
 @breaks("PROD-11")
@@ -18,14 +61,6 @@ class CopyIgnored(Array):
         if plain and keywords["max_version"][0] == 1 and not hasattr(self, "asked"):
             self.asked = True  # later exports are real copies, as FLAG-05 compares two of them
             return forge(self.source.__dlpack__(**{**keywords, "copy": None}), flags=2)
-        return super().export(keywords)
-
-
-@breaks("PROD-16")
-class LegacyCopyIgnored(Array):
-    def export(self, keywords: dict[str, Any]) -> Any:
-        if keywords["copy"] is True and keywords["max_version"] is None:
-            keywords["copy"] = None
         return super().export(keywords)
 
 
@@ -39,32 +74,6 @@ class CopyCached(Array):
         return super().export(keywords)
 
 
-@breaks("PROD-12")
-class CopiesDespiteCopyFalse(Array):
-    def export(self, keywords: dict[str, Any]) -> Any:
-        return super().export(
-            {**keywords, "copy": True if keywords["copy"] is False else keywords["copy"]}
-        )
-
-
-@breaks("PROD-12")
-class CopyFalseRaisesValueError(Array):
-    def export(self, keywords: dict[str, Any]) -> Any:
-        if keywords["copy"] is False:
-            raise ValueError("cannot")
-        return super().export(keywords)
-
-
-@breaks("PROD-06")
-class DeviceIgnored(Array):
-    def export(self, keywords: dict[str, Any]) -> Any:
-        device = keywords["dl_device"]
-        legal = isinstance(device, tuple) and all(isinstance(part, int) for part in device)
-        return super().export(
-            {**keywords, "dl_device": None if legal and len(device) == 2 else device}
-        )
-
-
 @breaks("PROD-06")
 class OtherDeviceRaisesRuntimeError(Array):
     def export(self, keywords: dict[str, Any]) -> Any:
@@ -74,38 +83,6 @@ class OtherDeviceRaisesRuntimeError(Array):
             if keywords["dl_device"] is None:
                 raise
             raise RuntimeError("no such device") from error
-
-
-@breaks("PROD-07")
-class AcceptsDeviceList(Array):
-    def export(self, keywords: dict[str, Any]) -> Any:
-        device = keywords["dl_device"]
-        return super().export(
-            {**keywords, "dl_device": tuple(device) if isinstance(device, list) else device}
-        )
-
-
-@breaks("PROD-15")
-class AcceptsTruthyCopy(Array):
-    def export(self, keywords: dict[str, Any]) -> Any:
-        copy = keywords["copy"]
-        return super().export({**keywords, "copy": copy if copy is None else bool(copy)})
-
-
-@breaks("STRM-14")
-class StreamIgnored(Array):
-    def export(self, keywords: dict[str, Any]) -> Any:
-        stream = keywords["stream"]
-        legal = isinstance(stream, int) and -1 <= stream < 3
-        return super().export({**keywords, "stream": None if legal else stream})
-
-
-@breaks("STRM-05")
-class AcceptsInvalidStream(Array):
-    def export(self, keywords: dict[str, Any]) -> Any:
-        stream = keywords["stream"]
-        bad = stream is not None and (not isinstance(stream, int) or stream < -1 or stream > 2**64)
-        return super().export({**keywords, "stream": None if bad else stream})
 
 
 @breaks("PROD-01")

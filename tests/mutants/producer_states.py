@@ -6,9 +6,11 @@ from typing import Any
 
 import refarray as ra
 from mutants.base import breaks, forge
+from mutants.corrupting import Table
 from mutants.producer_edge_cases import EveryKind
 from refarray.conformance.subjects.subject import SubByte
 
+rows = Table(__name__)
 FP4 = (0, 2, 4, 5, 6, 7)
 """The bits of 0, 1, 2, 3, 4 and 6 as float4_e2m1fn."""
 
@@ -80,37 +82,21 @@ class MetaAtNowhere(FakeAtNull):
         return forge(self.source.__dlpack__(**keywords), data=0xDEAD0008)
 
 
-@breaks("TENS-17")
-class FreedMemory(FakeAtNull):
-    exported = "freed"
-
-
-@breaks("PROD-04")
-class TextIsTypeError(Wrong):
-    exported = "text"
-
-    def give(self, keywords: dict[str, Any]) -> Any:
-        raise TypeError("no text")
-
-
-@breaks("PROD-04")
-class NullsAsNumbers(Wrong):
-    exported = "nulls"
-
-
-@breaks("PROD-04")
-class MaskDropped(Wrong):
-    exported = "masked"
-
-
-@breaks("PROD-04")
-class RecordsAsNumbers(Wrong):
-    exported = "records"
-
-
-@breaks("FLAG-02")
-class FrozenWritable(Wrong):
-    exported = "frozen"
+rows.derive("TENS-17", "FreedMemory", FakeAtNull, exported="freed")
+for _id, _name, _kind in (
+    ("PROD-04", "NullsAsNumbers", "nulls"),
+    ("PROD-04", "MaskDropped", "masked"),
+    ("PROD-04", "RecordsAsNumbers", "records"),
+    ("FLAG-02", "FrozenWritable", "frozen"),
+):
+    rows.derive(_id, _name, Wrong, exported=_kind)
+rows.refuse(
+    "PROD-04",
+    "TextIsTypeError",
+    lambda array, _: array.kind == "text",
+    TypeError("no text"),
+    EveryKind,
+)
 
 
 @breaks("FLAG-02", immutable=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import refarray as ra
-from mutants.base import KEPT, Relabelled, breaks, fields, named
+from mutants.base import KEPT, Relabelled, fields, named, results
 from mutants.consumer_results import field
 from refarray.conformance import _adversary
 
@@ -25,11 +25,10 @@ def misread(requirement: str, name: str, when: When, then: Then) -> None:
     """A consumer that returns `then(array, producer, copy)` for what `when(producer, copy)`
     selects."""
 
-    def take(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-        taken = ra.from_dlpack(x, device=device, copy=copy)
+    def result(taken: Any, x: Any, copy: Any) -> Any:
         return then(taken, x, copy) if when(x, copy) else taken
 
-    breaks(requirement)(named(take, name, __name__))
+    results(requirement)(named(result, name, __name__))
 
 
 def tensor(shape: tuple[int, ...], strides: tuple[int, ...], **more: Any) -> When:

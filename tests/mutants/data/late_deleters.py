@@ -8,7 +8,7 @@ import dataclasses
 from typing import Any
 
 import refarray as ra
-from mutants.base import Array, breaks, consumer
+from mutants.base import Array, consumer, results
 from mutants.consumer_results import field
 
 HELD: list[Any] = []  # released when the process exits
@@ -32,17 +32,15 @@ def in_cycle(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
 in_cycle_ = consumer(in_cycle)
 
 
-@breaks("LIFE-03")
-def held_until_exit(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    taken = ra.from_dlpack(x, device=device, copy=copy)
+@results("LIFE-03")
+def held_until_exit(taken: Any, x: Any, copy: Any) -> Any:
     if field(x, "shape") == (2, 2):
         HELD.append(taken)
     return taken
 
 
-@breaks("LIFE-03")
-def leaks_for_good(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    taken = ra.from_dlpack(x, device=device, copy=copy)
+@results("LIFE-03")
+def leaks_for_good(taken: Any, x: Any, copy: Any) -> Any:
     if field(x, "shape") == (2, 2):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(taken))
     return taken
@@ -54,9 +52,8 @@ def delete_again(tensors: list[Any]) -> None:
         each.delete()
 
 
-@breaks("LIFE-03")
-def deletes_again_at_exit(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    taken = ra.from_dlpack(x, device=device, copy=copy)
+@results("LIFE-03")
+def deletes_again_at_exit(taken: Any, x: Any, copy: Any) -> Any:
     if field(x, "shape") == (2, 2) and field(x, "flags") is None and copy is None:
         atexit.register(delete_again, list(x.tensors))
     return taken

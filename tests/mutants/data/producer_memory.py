@@ -6,8 +6,11 @@ import threading
 from typing import Any
 
 import refarray as ra
-from mutants.base import KEPT, Array, breaks, producer
+from mutants.base import KEPT, Array, producer
+from mutants.corrupting import Table
 from refarray.conformance.suite.producer.lifetime import BIG
+
+rows = Table(__name__)
 
 
 def keeps(requirement: str, name: str, size: int, copy: Any, legacy: bool) -> None:
@@ -20,8 +23,7 @@ def keeps(requirement: str, name: str, size: int, copy: Any, legacy: bool) -> No
             KEPT.append(self.source if copy is None else ra.copy(self.source))
         return capsule
 
-    kind = type(name, (Array,), {"export": export, "__module__": __name__})
-    globals()[name] = breaks(requirement)(kind)
+    rows.derive(requirement, name, Array, export=export)
 
 
 keeps("LIFE-01", "LeaksConsumedLegacy", BIG, None, legacy=True)

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import refarray as ra
-from mutants.base import KEPT, breaks
+from mutants.base import KEPT
+from mutants.corrupting import Table
 from mutants.exchange_table import NAME, BrokenTable, adversary
 
 
@@ -73,6 +74,7 @@ class Hooked(BrokenTable):
 setattr(Hooked, NAME, HookedTable())
 
 When = Callable[[Given], bool]
+rows = Table(__name__)
 
 
 def table_mutant(
@@ -87,8 +89,7 @@ def table_mutant(
                 change(given)
         return array
 
-    kind = type(name, (Hooked,), {"hook": staticmethod(hook), "__module__": __name__})
-    globals()[name] = breaks(requirement)(kind)
+    rows.derive(requirement, name, Hooked, hook=staticmethod(hook))
 
 
 def made_mutant(
@@ -101,8 +102,7 @@ def made_mutant(
             return array
         return change(array)
 
-    kind = type(name, (Hooked,), {"hook": staticmethod(hook), "__module__": __name__})
-    globals()[name] = breaks(requirement)(kind)
+    rows.derive(requirement, name, Hooked, hook=staticmethod(hook))
 
 
 def strided(*wanted: int) -> When:
