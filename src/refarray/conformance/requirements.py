@@ -19,7 +19,7 @@ class Level(StrEnum):
     SHOULD = "SHOULD"
     MAY = "MAY"
     HAZARD = "HAZARD"
-    """Not required by the texts, but needed for safety or interoperability."""
+    """Not required by the texts, but needed for safety or interoperability; so always derived."""
     DISPUTED = "DISPUTED"
     """The texts leave it open or contradict each other."""
 
@@ -122,7 +122,8 @@ def parse(text: str) -> tuple[dict[str, str], dict[str, Requirement]]:
     found = {}
     for name, entry in data["requirement"].items():
         try:
-            found[name] = _requirement(name, entry, data["sources"])
+            usual = data.get("usual", {}).get(name.partition("-")[0], {})
+            found[name] = _requirement(name, {**usual, **entry}, data["sources"])
         except (KeyError, TypeError) as error:
             raise ValueError(f"{name}: {error}") from error
         if found[name].family not in families:
@@ -148,6 +149,7 @@ def _requirement(name: str, entry: dict[str, Any], sources: Sources) -> Requirem
         "see": link(entry["see"], sources) if "see" in entry else "",
         "versions": tuple(entry["versions"]),
         "policy": tuple(entry.get("policy", ())),
+        "derived": entry["level"] == Level.HAZARD or entry.get("derived", False),
     }
     return Requirement(id=name, **{**entry, **typed})
 
