@@ -37,12 +37,9 @@ bool succeeded(int code) {
 
 PyObject* api_new(PyObject* module, PyObject* type) {
   return guarded([&] {
-    const Ref found(PyObject_GetAttrString(type, "__dlpack_c_exchange_api__"));
-    void* pointer = PyCapsule_GetPointer(found.get(), kTableName);
-    if (pointer == nullptr) throw PythonError{};
-    PyTypeObject* api_type = state_of(module).api_type;
-    Ref out(allocate(api_type));
-    reinterpret_cast<ApiObject*>(out.get())->table = static_cast<const DLPackExchangeAPI*>(pointer);
+    const DLPackExchangeAPI& table = table_of_type(type);
+    Ref out(allocate(state_of(module).api_type));
+    reinterpret_cast<ApiObject*>(out.get())->table = &table;
     return out.release();
   });
 }
@@ -198,8 +195,6 @@ PyObject* api_call_at_exit(PyObject* self, PyObject*) {
   return Py_NewRef(Py_None);
 }
 
-void dealloc(PyObject* self) { release(self); }
-
 PyMethodDef api_methods[] = {
     {"from_py", api_from_py, METH_O,
      "Call managed_tensor_from_py_object_no_sync; return an Owned."},
@@ -219,7 +214,7 @@ PyMethodDef api_methods[] = {
 };
 PyType_Slot api_slots[] = {
     {Py_tp_methods, api_methods},
-    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+    {Py_tp_dealloc, reinterpret_cast<void*>(release)},
     {0, nullptr},
 };
 PyType_Spec api_spec = {"adversary.Api", sizeof(ApiObject), 0,
@@ -234,7 +229,7 @@ PyMethodDef functions[] = {
 
 void add_api(PyObject* module, ModuleState& state) {
   state.api_type = add_type(module, api_spec);
-  if (PyModule_AddFunctions(module, functions) < 0) throw PythonError{};
+  add_functions(module, functions);
 }
 
 }  // namespace adversary

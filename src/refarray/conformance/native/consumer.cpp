@@ -12,9 +12,6 @@ void set(const Ref& dict, const char* key, Ref value) {
   if (PyDict_SetItemString(dict.get(), key, value.get()) < 0) throw PythonError{};
 }
 
-/// A tensor of more axes is malformed: no library has as many, and none of its entries is read.
-constexpr std::int32_t kMostAxes = 64;
-
 /// `tensor` is a copy: its owner might change a member between two uses.
 void describe_tensor(const Ref& out, const DLTensor tensor) {
   const auto entries = [&](const std::int64_t* at) {
@@ -173,8 +170,6 @@ Ref describe(void* managed, bool versioned, const char* name) {
   return out;
 }
 
-void add_consumer(PyObject* module) {
-  if (PyModule_AddFunctions(module, functions) < 0) throw PythonError{};
-}
+void add_consumer(PyObject* module) { add_functions(module, functions); }
 
 }  // namespace adversary

@@ -65,8 +65,6 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
-void add_exit_report(PyObject* module) {
-  if (PyModule_AddFunctions(module, functions) < 0) throw PythonError{};
-}
+void add_exit_report(PyObject* module) { add_functions(module, functions); }
 
 }  // namespace adversary

@@ -1,6 +1,10 @@
 // The adversary module: definition, state and shared helpers.
 #include "kit_module.hpp"
 
+#include <dlfcn.h>
+
+#include <array>
+
 namespace adversary {
 
 std::int64_t to_int(PyObject* object, std::int64_t low, std::int64_t high) {
@@ -39,6 +43,32 @@ PyTypeObject* add_type(PyObject* module, PyType_Spec& spec) {
   return reinterpret_cast<PyTypeObject*>(type.release());  // the module state owns it
 }
 
+void add_functions(PyObject* module, PyMethodDef* functions) {
+  if (PyModule_AddFunctions(module, functions) < 0) throw PythonError{};
+}
+
+const DLPackExchangeAPI& table_of_type(PyObject* type) {
+  const Ref found(PyObject_GetAttrString(type, "__dlpack_c_exchange_api__"));
+  const void* table = PyCapsule_GetPointer(found.get(), kTableName);
+  if (table == nullptr) throw PythonError{};
+  return *static_cast<const DLPackExchangeAPI*>(table);
+}
+
+void delete_unconsumed(PyObject* capsule) noexcept {
+  for (const bool versioned : {false, true}) {
+    if (PyCapsule_IsValid(capsule, kNames[versioned]) == 0) continue;
+    call_deleter(PyCapsule_GetPointer(capsule, kNames[versioned]), versioned);
+    return;
+  }
+}
+
+bool call_predicate(const char* name, const char* other) noexcept {
+  using Predicate = int (*)();
+  void* found = ::dlsym(RTLD_DEFAULT, name);
+  if (found == nullptr && other != nullptr) found = ::dlsym(RTLD_DEFAULT, other);
+  return found != nullptr && reinterpret_cast<Predicate>(found)() != 0;
+}
+
 PyObject* allocate(PyTypeObject* type) {
   PyObject* out = PyType_GenericAlloc(type, 0);
   if (out == nullptr) throw PythonError{};
@@ -54,7 +84,7 @@ void release(PyObject* self) noexcept {
 namespace {
 
 int execute(PyObject* module) {
-  PyObject* done = guarded([&] {
+  return status_of([module] {
     ModuleState& state = state_of(module);
     add_tensor(module, state);
     add_consumer(module);
@@ -66,30 +96,22 @@ int execute(PyObject* module) {
     add_spy_table(module);
     add_native_method(module);
     add_parts(module, state);
-    return Py_None;
   });
-  return done == nullptr ? -1 : 0;
+}
+
+std::array<PyTypeObject**, 6> types_of(PyObject* module) {
+  ModuleState& state = state_of(module);
+  return {&state.tensor_type, &state.owned_type,    &state.table_type,
+          &state.api_type,    &state.stand_in_type, &state.exporter_type};
 }
 
 int traverse(PyObject* module, visitproc visit, void* arg) {
-  ModuleState& state = state_of(module);
-  Py_VISIT(state.tensor_type);
-  Py_VISIT(state.owned_type);
-  Py_VISIT(state.table_type);
-  Py_VISIT(state.api_type);
-  Py_VISIT(state.stand_in_type);
-  Py_VISIT(state.exporter_type);
+  for (PyTypeObject** type : types_of(module)) Py_VISIT(*type);
   return 0;
 }
 
 int clear(PyObject* module) {
-  ModuleState& state = state_of(module);
-  Py_CLEAR(state.tensor_type);
-  Py_CLEAR(state.owned_type);
-  Py_CLEAR(state.table_type);
-  Py_CLEAR(state.api_type);
-  Py_CLEAR(state.stand_in_type);
-  Py_CLEAR(state.exporter_type);
+  for (PyTypeObject** type : types_of(module)) Py_CLEAR(*type);
   return 0;
 }
 

@@ -65,6 +65,16 @@ PyObject* guarded(Body&& body) noexcept {
   return nullptr;
 }
 
+/// Runs the body of a C function: 0, or -1 with an exception set if the body throws.
+template <class Body>
+int status_of(Body&& body) noexcept {
+  PyObject* done = guarded([&] {
+    body();
+    return Py_None;
+  });
+  return done == nullptr ? -1 : 0;
+}
+
 template <class... Values>
 [[noreturn]] void fail(PyObject* type, const char* format, Values... values) {
   PyErr_Format(type, format, values...);
@@ -75,6 +85,19 @@ template <class... Values>
 std::int64_t to_int(PyObject* object, std::int64_t low, std::int64_t high);
 std::uint64_t to_uint64(PyObject* object);
 Ref shape_tuple(const std::int64_t* entries, std::int32_t count);
+/// The exchange table of an array's type. It lives as long as the process (CAPI-04).
+const DLPackExchangeAPI& table_of_type(PyObject* type);
+/// Destructor of a capsule: calls the deleter unless the capsule was consumed.
+void delete_unconsumed(PyObject* capsule) noexcept;
+/// Calls a predicate of CPython that the limited API lacks before some version; false if neither
+/// name exists.
+bool call_predicate(const char* name, const char* other) noexcept;
+/// Before 3.13 the limited API has no such function, but every CPython exports one of the two.
+inline bool is_finalizing() noexcept {
+  return call_predicate("Py_IsFinalizing", "_Py_IsFinalizing");
+}
+/// A tensor of more axes is malformed: no library has as many, and none of its entries is read.
+inline constexpr std::int32_t kMostAxes = 64;
 
 /// The Python object of a FakeTensor; __dlpack_device__() returns `device`.
 struct TensorObject {
@@ -120,6 +143,7 @@ void add_native_method(PyObject* module);
 /// Adds the parts that only one build has. Each build has its own parts.cpp.
 void add_parts(PyObject* module, ModuleState& state);
 PyTypeObject* add_type(PyObject* module, PyType_Spec& spec);
+void add_functions(PyObject* module, PyMethodDef* functions);
 /// The module definition, for PyInit_….
 PyObject* new_module();
 

@@ -40,8 +40,6 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
-void add_native_method(PyObject* module) {
-  if (PyModule_AddFunctions(module, functions) < 0) throw PythonError{};
-}
+void add_native_method(PyObject* module) { add_functions(module, functions); }
 
 }  // namespace adversary

@@ -1,6 +1,5 @@
 // Owned: a consumed managed tensor. Reads and writes its memory, and calls its deleter in unusual
 // threads and at unusual times.
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -15,18 +14,6 @@ namespace adversary {
 namespace {
 
 OwnedObject& self_of(PyObject* self) { return *reinterpret_cast<OwnedObject*>(self); }
-
-/// Looked up by dlsym(): before 3.13 the limited API has no such function, but every CPython
-/// exports one of the two.
-bool finalizing() noexcept {
-  using Function = int (*)();
-  static const Function is_finalizing = [] {
-    void* found = ::dlsym(RTLD_DEFAULT, "Py_IsFinalizing");
-    if (found == nullptr) found = ::dlsym(RTLD_DEFAULT, "_Py_IsFinalizing");
-    return reinterpret_cast<Function>(found);
-  }();
-  return is_finalizing != nullptr && is_finalizing() != 0;
-}
 
 /// Takes the managed tensor out of the Python object; NULL if it was taken before.
 void* release_managed(OwnedObject& owned) noexcept { return std::exchange(owned.managed, nullptr); }
@@ -138,7 +125,8 @@ PyObject* drop_at_finalization(PyObject* self, PyObject* over) {
     const bool versioned = self_of(self).versioned;
     const bool wait_for_end = over == Py_True;
     exit_queue().add(std::thread([managed = take_managed(self), versioned, wait_for_end] {
-      while (Py_IsInitialized() != 0 && (wait_for_end || !finalizing())) std::this_thread::yield();
+      while (Py_IsInitialized() != 0 && (wait_for_end || !is_finalizing()))
+        std::this_thread::yield();
       call_deleter(managed, versioned);
     }));
     return Py_NewRef(Py_None);
@@ -217,7 +205,7 @@ Ref new_owned(PyTypeObject* type, void* managed, bool versioned) {
 
 void add_owned(PyObject* module, ModuleState& state) {
   state.owned_type = add_type(module, owned_spec);
-  if (PyModule_AddFunctions(module, functions) < 0) throw PythonError{};
+  add_functions(module, functions);
 }
 
 }  // namespace adversary

@@ -7,16 +7,6 @@
 namespace adversary {
 namespace {
 
-constexpr const char* kAttribute = "__dlpack_c_exchange_api__";
-
-/// The table of an array's type. It lives as long as the process (CAPI-04).
-const DLPackExchangeAPI& table_of_type(PyObject* type) {
-  const Ref found(PyObject_GetAttrString(type, kAttribute));
-  const void* table = PyCapsule_GetPointer(found.get(), kTableName);
-  if (table == nullptr) throw PythonError{};
-  return *static_cast<const DLPackExchangeAPI*>(table);
-}
-
 const DLPackExchangeAPI& table_behind(PyObject* array) {
   return table_of_type(reinterpret_cast<PyObject*>(Py_TYPE(array)));
 }
@@ -40,22 +30,6 @@ DLManagedTensorVersioned* consume(PyObject* capsule) {
   return static_cast<DLManagedTensorVersioned*>(managed);
 }
 
-/// Destructor of a capsule that nobody consumed.
-void destroy_capsule(PyObject* capsule) noexcept {
-  if (PyCapsule_IsValid(capsule, kNames[1]) == 0) return;
-  call_deleter(PyCapsule_GetPointer(capsule, kNames[1]), true);
-}
-
-/// Returns 0, or -1 with an exception set if the body throws.
-template <class Body>
-int status_of(Body&& body) noexcept {
-  PyObject* done = guarded([&] {
-    body();
-    return Py_None;
-  });
-  return done == nullptr ? -1 : 0;
-}
-
 int from_py(void* object, DLManagedTensorVersioned** out) {
   *out = nullptr;
   return status_of([&] {
@@ -66,7 +40,7 @@ int from_py(void* object, DLManagedTensorVersioned** out) {
     if (table_behind(array.get()).managed_tensor_from_py_object_no_sync(array.get(), &made) != 0) {
       report_failure(spy, call.get());
     }
-    PyObject* original = PyCapsule_New(made, kNames[1], destroy_capsule);
+    PyObject* original = PyCapsule_New(made, kNames[1], delete_unconsumed);
     if (original == nullptr) call_deleter(made, true);
     const Ref capsule(original);
     const Ref exported(PyObject_CallMethod(spy, "_table_gave", "OO", call.get(), capsule.get()));
@@ -115,8 +89,6 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
-void add_spy_table(PyObject* module) {
-  if (PyModule_AddFunctions(module, functions) < 0) throw PythonError{};
-}
+void add_spy_table(PyObject* module) { add_functions(module, functions); }
 
 }  // namespace adversary

@@ -30,30 +30,24 @@ bool attached() noexcept {
 int from_py_give(void* object, DLManagedTensorVersioned** out) {
   if (!attached()) std::abort();  // CAPI-30: the caller must be attached
   ++from_py_calls;
-  PyObject* done = guarded([&] {
+  return status_of([&] {
     const Ref tensor(PyObject_GetAttrString(static_cast<PyObject*>(object), "tensor"));
     if (!is_tensor(tensor.get())) fail(PyExc_TypeError, "`tensor` is not an adversary.Tensor");
     *out = static_cast<DLManagedTensorVersioned*>(
         issue(*reinterpret_cast<TensorObject*>(tensor.get())));
-    return Py_None;
   });
-  return done == nullptr ? -1 : 0;
 }
-int from_py_raise(void*, DLManagedTensorVersioned** out) {
+template <int Code>
+int from_py_nothing(void*, DLManagedTensorVersioned** out) {
   ++from_py_calls;
   *out = nullptr;
-  PyErr_SetString(PyExc_BufferError, "the table refuses");
-  return -1;
+  return Code;
 }
-int from_py_fail_silently(void*, DLManagedTensorVersioned** out) {
-  ++from_py_calls;
-  *out = nullptr;
-  return -1;
-}
-int from_py_null(void*, DLManagedTensorVersioned** out) {
-  ++from_py_calls;
-  *out = nullptr;
-  return 0;
+/// Returns -1, as it should, or another code, with an exception.
+template <int Code>
+int from_py_raise(void* object, DLManagedTensorVersioned** out) {
+  PyErr_SetString(PyExc_BufferError, Code == -1 ? "the table refuses" : "the table refuses with 1");
+  return from_py_nothing<Code>(object, out);
 }
 int from_py_untouched(void*, DLManagedTensorVersioned**) {
   ++from_py_calls;
@@ -63,12 +57,6 @@ int from_py_give_and_raise(void* object, DLManagedTensorVersioned** out) {
   if (from_py_give(object, out) == 0)
     PyErr_SetString(PyExc_RuntimeError, "raised although it succeeded");
   return 0;
-}
-int from_py_positive(void*, DLManagedTensorVersioned** out) {
-  ++from_py_calls;
-  *out = nullptr;
-  PyErr_SetString(PyExc_BufferError, "the table refuses with 1");
-  return 1;
 }
 
 int allocator_refuse(DLTensor*, DLManagedTensorVersioned** out, void* context,
@@ -96,13 +84,10 @@ struct NamedFromPy {
   DLPackManagedTensorFromPyObjectNoSync function;
 };
 constexpr NamedFromPy kFromPy[] = {
-    {"give", from_py_give},
-    {"raise", from_py_raise},
-    {"silent", from_py_fail_silently},
-    {"null", from_py_null},
-    {"untouched", from_py_untouched},
-    {"give_and_raise", from_py_give_and_raise},
-    {"positive", from_py_positive},
+    {"give", from_py_give},           {"raise", from_py_raise<-1>},
+    {"silent", from_py_nothing<-1>},  {"null", from_py_nothing<0>},
+    {"untouched", from_py_untouched}, {"give_and_raise", from_py_give_and_raise},
+    {"positive", from_py_raise<1>},
 };
 
 DLPackManagedTensorFromPyObjectNoSync choose_from_py(std::string_view name) {
@@ -172,8 +157,6 @@ PyObject* table_address(PyObject* self, void*) { return PyLong_FromVoidPtr(table
 
 PyObject* calls(PyObject*, PyObject*) { return PyLong_FromLong(from_py_calls.exchange(0)); }
 
-void dealloc(PyObject* self) { release(self); }
-
 PyMethodDef table_methods[] = {
     {"capsule", table_capsule, METH_VARARGS, "Return the table in a capsule of the given name."},
     {nullptr, nullptr, 0, nullptr},
@@ -185,7 +168,7 @@ PyGetSetDef table_getset[] = {
 PyType_Slot table_slots[] = {
     {Py_tp_methods, table_methods},
     {Py_tp_getset, table_getset},
-    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+    {Py_tp_dealloc, reinterpret_cast<void*>(release)},
     {0, nullptr},
 };
 PyType_Spec table_spec = {"adversary.Table", sizeof(TableObject), 0,
@@ -203,7 +186,7 @@ PyMethodDef functions[] = {
 
 void add_table(PyObject* module, ModuleState& state) {
   state.table_type = add_type(module, table_spec);
-  if (PyModule_AddFunctions(module, functions) < 0) throw PythonError{};
+  add_functions(module, functions);
 }
 
 }  // namespace adversary

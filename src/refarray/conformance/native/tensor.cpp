@@ -175,14 +175,6 @@ PyObject* make(PyObject* module, PyObject* args, PyObject* kwargs) {
   });
 }
 
-void destroy_capsule(PyObject* capsule) noexcept {
-  for (const bool versioned : {false, true}) {
-    if (PyCapsule_IsValid(capsule, kNames[versioned]) == 0) continue;
-    call_deleter(PyCapsule_GetPointer(capsule, kNames[versioned]), versioned);
-    return;
-  }
-}
-
 PyObject* capsule(PyObject* self, PyObject*) {
   return guarded([&] {
     FakeTensor& fake = *self_of(self).tensor;
@@ -191,7 +183,7 @@ PyObject* capsule(PyObject* self, PyObject*) {
       if (!fake.nameless && fake.name == known) name = known;  // static, as LIFE-07 asks
     }
     void* managed = issue(self_of(self));
-    PyObject* out = PyCapsule_New(managed, name, fake.destructor ? destroy_capsule : nullptr);
+    PyObject* out = PyCapsule_New(managed, name, fake.destructor ? delete_unconsumed : nullptr);
     if (out == nullptr) fake.issued = false;  // no memory: the tensor was not exported
     return out;
   });
@@ -321,7 +313,7 @@ void* issue(TensorObject& tensor) {
 
 void add_tensor(PyObject* module, ModuleState& state) {
   state.tensor_type = add_type(module, tensor_spec);
-  if (PyModule_AddFunctions(module, functions) < 0) throw PythonError{};
+  add_functions(module, functions);
 }
 
 }  // namespace adversary
