@@ -24,14 +24,7 @@ from refarray.conformance.requirements import Level, reasons, requirements
 from refarray.conformance.runner import engine, expectations, worker_process
 from refarray.conformance.runner.engine import run_subject
 
-pytestmark = pytest.mark.not_repeated
-
-HERE = Path(__file__).resolve().parents[1]
-
-
-@pytest.fixture(autouse=True)
-def mutants_are_importable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(HERE), prepend=":")
+pytestmark = [pytest.mark.not_repeated, pytest.mark.usefixtures("mutants_are_importable")]
 
 
 @pytest.fixture(scope="module")

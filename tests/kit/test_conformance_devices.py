@@ -3,8 +3,6 @@ device, and on machines without devices."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from refarray.__main__ import main
@@ -13,19 +11,14 @@ from refarray.conformance.runner import engine
 from refarray.conformance.runner.engine import run_subject
 from refarray.conformance.subjects import devices
 
-HERE = Path(__file__).resolve().parents[1]
 WRONG = {Outcome.FAIL, Outcome.WARN, Outcome.INFO, Outcome.CRASH, Outcome.HANG}
 
 
 pytestmark = [
     pytest.mark.not_sanitized("the drivers and their processes are tested by make gpu-sim-tsan"),
     pytest.mark.not_repeated,
+    pytest.mark.usefixtures("drivers_are_importable"),
 ]
-
-
-@pytest.fixture(autouse=True)
-def mutants_are_importable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", f"{HERE}:{HERE.parent / 'fakegpu'}", prepend=":")
 
 
 def found(subject: str, *ids: str, where: str = "real") -> dict[str, Outcome]:

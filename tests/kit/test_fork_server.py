@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -17,15 +16,11 @@ from refarray.conformance.runner.engine import Trial, run_subject
 from refarray.conformance.runner.fork_server import Forked, ForkServer
 from refarray.conformance.runner.worker_process import Worker
 
-HERE = Path(__file__).resolve().parents[1]
-
-
-pytestmark = [pytest.mark.not_sanitized("it starts processes of its own"), pytest.mark.not_repeated]
-
-
-@pytest.fixture(autouse=True)
-def mutants_are_importable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(HERE), prepend=":")
+pytestmark = [
+    pytest.mark.not_sanitized("it starts processes of its own"),
+    pytest.mark.not_repeated,
+    pytest.mark.usefixtures("mutants_are_importable"),
+]
 
 
 @pytest.fixture

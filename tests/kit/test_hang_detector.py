@@ -20,7 +20,6 @@ from refarray.conformance.runner import engine
 from refarray.conformance.runner import worker_process as processes
 from refarray.conformance.runner.engine import run_subject
 
-HERE = Path(__file__).resolve().parents[1]
 SLEEPS = "import time; print(flush=True); time.sleep(100)"
 WORKS = "print(flush=True)\nwhile True: pass"
 PARENT = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {WORKS!r}])"
@@ -33,12 +32,11 @@ while not lock.acquire(timeout=0.05): pass
 """
 
 
-pytestmark = [pytest.mark.not_sanitized("it starts processes of its own"), pytest.mark.not_repeated]
-
-
-@pytest.fixture(autouse=True)
-def mutants_are_importable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(HERE), prepend=":")
+pytestmark = [
+    pytest.mark.not_sanitized("it starts processes of its own"),
+    pytest.mark.not_repeated,
+    pytest.mark.usefixtures("mutants_are_importable"),
+]
 
 
 @contextmanager

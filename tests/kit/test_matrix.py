@@ -13,14 +13,7 @@ from refarray.conformance.matrix import measure as matrix
 from refarray.conformance.matrix.measure import Cell, measure
 from refarray.conformance.report import grid
 
-pytestmark = pytest.mark.not_repeated
-
-HERE = Path(__file__).resolve().parents[1]
-
-
-@pytest.fixture(autouse=True)
-def mutants_are_importable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(HERE), prepend=":")
+pytestmark = [pytest.mark.not_repeated, pytest.mark.usefixtures("mutants_are_importable")]
 
 
 @pytest.mark.not_sanitized("ASAN answers a SIGSEGV itself, and aborts")

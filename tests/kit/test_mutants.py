@@ -6,25 +6,19 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
+from mutants import exchange_table, producer_edge_cases
+from mutants.__main__ import failures, load, run_mutant
+from mutants.base import MUTANTS
 
-HERE = Path(__file__).resolve().parents[1]
-if str(HERE) not in sys.path:
-    sys.path.insert(0, str(HERE))
+from refarray.conformance import Outcome, check, checks
+from refarray.conformance.cases import Check, NotApplicable
+from refarray.conformance.harness.exchange import Arrival
+from refarray.conformance.matrix import measure as matrix
 
-from mutants import exchange_table, producer_edge_cases  # noqa: E402
-from mutants.__main__ import failures, load, run_mutant  # noqa: E402
-from mutants.base import MUTANTS  # noqa: E402
-
-from refarray.conformance import Outcome, check, checks  # noqa: E402
-from refarray.conformance.cases import Check, NotApplicable  # noqa: E402
-from refarray.conformance.harness.exchange import Arrival  # noqa: E402
-from refarray.conformance.matrix import measure as matrix  # noqa: E402
-
-pytestmark = pytest.mark.not_repeated
+pytestmark = [pytest.mark.not_repeated, pytest.mark.usefixtures("drivers_are_importable")]
 
 load()
 #: A sample from every module; `make gate G=mutants` runs all of them.
@@ -38,11 +32,6 @@ CLEAN = [
     "mutants.data.producer_memory:freesbycollection",
     "mutants.data.late_deleters:in_cycle_",
 ]
-
-
-@pytest.fixture(autouse=True)
-def mutants_are_importable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", f"{HERE}:{HERE.parent / 'fakegpu'}", prepend=":")
 
 
 def test_every_requirement_with_a_check_has_a_mutant() -> None:

@@ -5,38 +5,26 @@ from __future__ import annotations
 
 import ctypes
 import struct
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
+from mutants.__main__ import load, run_mutant
 
-HERE = Path(__file__).resolve().parents[1]
-if str(HERE) not in sys.path:
-    sys.path.insert(0, str(HERE))
+import refarray as ra
+from refarray.conformance import Outcome, checks
+from refarray.conformance.cases import NotApplicable
+from refarray.conformance.harness import memory
+from refarray.conformance.harness.statement import Statement, statement
+from refarray.conformance.runner.engine import run_subject
+from refarray.conformance.subjects.libraries import REFARRAY
+from refarray.conformance.subjects.subject import DTYPES, Subject
+from refarray.conformance.suite.consumer_kinds import LAYOUTS, make_tensor
+from refarray.conformance.suite.reading import Reading
 
-from mutants.__main__ import failures, load, run_mutant  # noqa: E402
-
-import refarray as ra  # noqa: E402
-from refarray.conformance import Outcome, checks  # noqa: E402
-from refarray.conformance.cases import NotApplicable  # noqa: E402
-from refarray.conformance.harness import memory  # noqa: E402
-from refarray.conformance.harness.statement import Statement, statement  # noqa: E402
-from refarray.conformance.runner.engine import run_subject  # noqa: E402
-from refarray.conformance.subjects.libraries import REFARRAY  # noqa: E402
-from refarray.conformance.subjects.subject import DTYPES, Subject  # noqa: E402
-from refarray.conformance.suite.consumer_kinds import LAYOUTS, make_tensor  # noqa: E402
-from refarray.conformance.suite.reading import Reading  # noqa: E402
-
-pytestmark = pytest.mark.every_python
+pytestmark = [pytest.mark.every_python, pytest.mark.usefixtures("drivers_are_importable")]
 
 load()
-
-
-@pytest.fixture(autouse=True)
-def mutants_are_importable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", f"{HERE}:{HERE.parent / 'fakegpu'}", prepend=":")
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -162,7 +150,3 @@ def test_values_are_read_by_index() -> None:
     assert statement(subject, {}, Bare([1, 2])) == Statement((2,), [1.0, 2.0], None)
     with pytest.raises(NotApplicable, match="own values cannot be read"):
         statement(subject, {}, object())
-
-
-def test_a_clean_subject_has_no_findings() -> None:
-    assert not failures(run_mutant("mutants.data.late_deleters:in_cycle_"))

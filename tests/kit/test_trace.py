@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,14 +12,7 @@ from refarray.__main__ import main
 from refarray.conformance import Outcome, trace
 from refarray.conformance.live_validator.trace import Trace
 
-pytestmark = pytest.mark.every_python
-
-HERE = Path(__file__).resolve().parents[1]
-
-
-@pytest.fixture(autouse=True)
-def mutants_are_importable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(HERE), prepend=":")
+pytestmark = [pytest.mark.every_python, pytest.mark.usefixtures("mutants_are_importable")]
 
 
 def traced(producer: str, consumer: str, **keywords: Any) -> Iterator[tuple[str, Outcome]]:

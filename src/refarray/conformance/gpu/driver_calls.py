@@ -40,56 +40,36 @@ class Vendor:
     calls: dict[str, str]
 
 
+# key: (the function of CUDA, the function of HIP)
+CALLS = {
+    "count": ("cuDeviceGetCount", "hipGetDeviceCount"),
+    "stream": ("cuStreamCreate", "hipStreamCreateWithFlags"),
+    "destroy": ("cuStreamDestroy_v2", "hipStreamDestroy"),
+    "wait": ("cuStreamSynchronize", "hipStreamSynchronize"),
+    "event": ("cuEventCreate", "hipEventCreateWithFlags"),
+    "record": ("cuEventRecord", "hipEventRecord"),
+    "follow": ("cuStreamWaitEvent", "hipStreamWaitEvent"),
+    "ready": ("cuEventQuery", "hipEventQuery"),
+    "forget": ("cuEventDestroy_v2", "hipEventDestroy"),
+    "memory": ("cuMemAlloc_v2", "hipMalloc"),
+    "free": ("cuMemFree_v2", "hipFree"),
+    "fill": ("cuMemsetD8Async", "hipMemsetAsync"),
+    "host": ("cuLaunchHostFunc", "hipLaunchHostFunc"),
+    "capture": ("cuStreamBeginCapture_v2", "hipStreamBeginCapture"),
+    "captured": ("cuStreamEndCapture", "hipStreamEndCapture"),
+    "graph": ("cuGraphDestroy", "hipGraphDestroy"),
+    "all": ("cuCtxSynchronize", "hipDeviceSynchronize"),
+}
 CUDA = Vendor(
     *("cuda", "CUDA", "REFARRAY_LIBCUDA", ("libcuda.so.1",)),
     *(2, 3, 13, 1),
-    {
-        "count": "cuDeviceGetCount",
-        "stream": "cuStreamCreate",
-        "destroy": "cuStreamDestroy_v2",
-        "wait": "cuStreamSynchronize",
-        "event": "cuEventCreate",
-        "record": "cuEventRecord",
-        "follow": "cuStreamWaitEvent",
-        "ready": "cuEventQuery",
-        "forget": "cuEventDestroy_v2",
-        "memory": "cuMemAlloc_v2",
-        "free": "cuMemFree_v2",
-        "fill": "cuMemsetD8Async",
-        "host": "cuLaunchHostFunc",
-        "capture": "cuStreamBeginCapture_v2",
-        "captured": "cuStreamEndCapture",
-        "graph": "cuGraphDestroy",
-        "all": "cuCtxSynchronize",
-    },
+    {key: names[0] for key, names in CALLS.items()},
 )
 ROCM = Vendor(
-    *(
-        "rocm",
-        "ROCm",
-        "REFARRAY_LIBHIP",
-        ("libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so"),
-    ),
+    *("rocm", "ROCm", "REFARRAY_LIBHIP"),
+    ("libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so"),
     *(10, 11, 0, 0),
-    {
-        "count": "hipGetDeviceCount",
-        "stream": "hipStreamCreateWithFlags",
-        "destroy": "hipStreamDestroy",
-        "wait": "hipStreamSynchronize",
-        "event": "hipEventCreateWithFlags",
-        "record": "hipEventRecord",
-        "follow": "hipStreamWaitEvent",
-        "ready": "hipEventQuery",
-        "forget": "hipEventDestroy",
-        "memory": "hipMalloc",
-        "free": "hipFree",
-        "fill": "hipMemsetAsync",
-        "host": "hipLaunchHostFunc",
-        "capture": "hipStreamBeginCapture",
-        "captured": "hipStreamEndCapture",
-        "graph": "hipGraphDestroy",
-        "all": "hipDeviceSynchronize",
-    },
+    {key: names[1] for key, names in CALLS.items()},
 )
 VENDORS = {vendor.name: vendor for vendor in (CUDA, ROCM)}
 
