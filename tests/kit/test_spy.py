@@ -9,16 +9,26 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.spies import VERSIONED, Consumer, Unchecked, broken, consuming, delete_twice, through
+from helpers.spies import (
+    VERSIONED,
+    Consumer,
+    Unchecked,
+    broken,
+    by_table,
+    consuming,
+    delete_twice,
+    through,
+)
 
 import refarray as ra
 from refarray.conformance import Outcome, _adversary, spy
 from refarray.conformance.live_validator.rules import RULES
+from refarray.conformance.live_validator.spy import Spy
 
 pytestmark = pytest.mark.every_python
 
 HERE = Path(__file__).resolve().parents[1]
-TESTS_OF_RULES = ("test_spy.py", "test_spy_table.py", "test_trace.py")
+TESTS_OF_RULES = ("test_spy.py", "test_trace.py")
 
 
 # --- records
@@ -323,6 +333,52 @@ def test_one_tensor_in_two_capsules_is_found() -> None:
     second.drop()
     _adversary.rename(producer.capsule, "used_dltensor_versioned")
     assert list(broken(watched, "producer")) == ["LIFE-20"]
+
+
+# --- the spy's C exchange table: calls through it are recorded and checked too
+
+
+def test_requirements_broken_through_the_table_are_found() -> None:
+    watched = spy(ra.arange(6), producer="refarray")
+    watched.take(lambda x: delete_twice(by_table(x).from_py(x)))
+    watched.finish()
+    assert broken(watched) == {"LIFE-03": Outcome.FAIL}
+
+    watched = spy(ra.arange(6), producer="refarray")
+    watched.take(lambda x: by_table(x).from_py(x).leave())
+    watched.finish()
+    assert broken(watched) == {"LIFE-03": Outcome.FAIL}
+
+
+def test_calls_of_dltensor_are_recorded() -> None:
+    watched = spy(ra.arange(6, dtype="float32"))
+    assert by_table(watched).dltensor(watched)["shape"] == (6,)
+    watched = spy(ra.arange(6).as_readonly())
+    with pytest.raises(BufferError, match="read-only"):
+        by_table(watched).dltensor(watched)
+    texts = [step.text for step in watched.timeline]
+    assert texts[0] == "calls the table's dltensor(x)"
+    assert texts[1].startswith("raises BufferError: ") and "read-only" in texts[1]
+
+
+def test_the_other_functions_are_those_of_the_real_table() -> None:
+    offered, real = by_table(spy(ra.arange(3))), _adversary.api(ra.Array)
+    given = _adversary.make(shape=(3,), data=bytes(12)).expect_deletes(1)
+    assert type(offered.to_py(given)) is ra.Array
+    assert offered.stream(1, 0) == real.stream(1, 0)
+    members = {name: value for name, value in offered.members().items() if name != "address"}
+    assert members == {name: real.members()[name] for name in members}
+
+
+def test_a_spy_has_no_table_if_its_array_has_none() -> None:
+    class Odd(Unchecked):
+        __dlpack_c_exchange_api__ = 7
+
+    for watched in (spy(Unchecked()), spy(Odd()), spy(ra.arange(3), table=False)):
+        assert type(watched) is Spy and not hasattr(type(watched), "__dlpack_c_exchange_api__")
+    assert type(spy(ra.arange(3))) is type(
+        spy(ra.arange(4))
+    )  # consumers may cache the table by type
 
 
 def test_every_rule_has_a_test() -> None:

@@ -114,7 +114,7 @@ class subject_code:
     """
 
     def __enter__(self) -> None:
-        """Nothing to do."""
+        pass
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         """Not a @contextmanager: contextlib assigns to attributes of the exception, and the

@@ -120,7 +120,6 @@ class Driver:
         return out.value
 
     def count(self) -> int:
-        """The number of devices."""
         return self.make("count")
 
     def current(self) -> int | None:
@@ -214,7 +213,6 @@ class Gate:
         self.timer.daemon = True
 
     def open(self) -> None:
-        """Unblocks the stream."""
         with self.lock:
             if not self.opened:
                 self.opened = True

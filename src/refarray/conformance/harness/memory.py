@@ -162,7 +162,6 @@ def row_major(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def elements(shape: Sequence[int]) -> int:
-    """The number of elements."""
     count = 1
     for extent in shape:
         count *= extent

@@ -24,7 +24,6 @@ class Recorder(Given):
         self.calls: list[tuple[str, dict[str, Any]]] = []
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """Records the call."""
         self.calls.append(("__dlpack_device__", {}))
         return super().__dlpack_device__()
 

@@ -93,7 +93,6 @@ class Spy(Record):
         self._record_return(call)
 
     def _table_failed(self, call: Call, error: BaseException) -> None:
-        """The function raised."""
         call.error = error
         self._record_return(call)
 

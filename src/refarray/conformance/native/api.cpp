@@ -75,19 +75,12 @@ PyObject* api_to_py(PyObject* self, PyObject* from) {
   });
 }
 
-/// The borrowed DLTensor as a dict, with the addresses of its shape and strides.
+/// The borrowed DLTensor as a dict.
 PyObject* api_dltensor(PyObject* self, PyObject* object) {
   return guarded([&] {
     DLManagedTensor holder{};
     succeeded(api_of(self).dltensor_from_py_object_no_sync(object, &holder.dl_tensor));
-    Ref out = describe(&holder, false, "");
-    const Ref shape(PyLong_FromVoidPtr(holder.dl_tensor.shape));
-    const Ref strides(PyLong_FromVoidPtr(holder.dl_tensor.strides));
-    if (PyDict_SetItemString(out.get(), "shape_address", shape.get()) < 0 ||
-        PyDict_SetItemString(out.get(), "strides_address", strides.get()) < 0) {
-      throw PythonError{};
-    }
-    return out.release();
+    return describe(&holder, false, "").release();
   });
 }
 

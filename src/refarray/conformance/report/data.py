@@ -40,7 +40,6 @@ def environment() -> dict[str, str]:
 
 
 def document(runs: Iterable[Run]) -> dict[str, Any]:
-    """The whole report."""
     runs = list(runs)
     return {
         "$schema": f"urn:refarray:conformance-report:{SCHEMA}",

@@ -88,7 +88,6 @@ def document(rows: Rows) -> dict[str, Any]:
 
 
 def as_json(rows: Rows) -> str:
-    """The document, indented."""
     return json.dumps(document(rows), indent=1) + "\n"
 
 
@@ -157,7 +156,6 @@ def worst(cell: Cell) -> Arrival:
 
 
 def anchor(cell: Cell) -> str:
-    """The HTML id of a pair."""
     return f"{cell.producer}-{cell.consumer}"
 
 
@@ -185,7 +183,6 @@ def section(cell: Cell) -> Iterator[str]:
 
 
 def page(rows: Rows) -> str:
-    """The page."""
     found = {worst(cell) for cell in every(rows)}
     return html.page(
         title=", ".join(f"{name} {version}".rstrip() for name, version in versions(rows).items()),

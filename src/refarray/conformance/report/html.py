@@ -54,7 +54,6 @@ def rank(group: list[Finding]) -> tuple[int, int, str]:
 
 
 def worst(group: list[Finding]) -> Outcome:
-    """The worst outcome of a group."""
     return min((found.outcome for found in group), key=WORST_FIRST.index)
 
 
@@ -115,7 +114,6 @@ INTRO = (
 
 
 def text(runs: Iterable[Run]) -> str:
-    """The page."""
     runs = list(runs)
     found = {each.outcome for run in runs for each in run.findings}
     quiet = {Outcome.PASS, Outcome.NOT_APPLICABLE}

@@ -25,7 +25,6 @@ def code(text: str, language: str = "python") -> Iterator[str]:
 
 
 def case(found: Finding, repro: bool) -> Iterator[str]:
-    """One case."""
     yield f"### {found.role}, {found.case}: {found.outcome}"
     yield ""
     yield f"Expected: {found.expected}"

@@ -25,7 +25,6 @@ def texts(found: Finding) -> str:
 
 
 def case(suite: ElementTree.Element, found: Finding) -> None:
-    """One check of one subject."""
     out = ElementTree.SubElement(
         suite,
         "testcase",
@@ -54,7 +53,6 @@ def case(suite: ElementTree.Element, found: Finding) -> None:
 
 
 def text(runs: Iterable[Run]) -> str:
-    """The document."""
     root = ElementTree.Element("testsuites")
     for run in runs:
         told = [found for found in run.findings if not found.expected_failure]

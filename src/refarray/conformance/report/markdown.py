@@ -38,7 +38,6 @@ def describe_observation(found: Finding) -> str:
 
 
 def section(run: Run) -> Iterator[str]:
-    """One subject."""
     yield f"## {run.title}"
     yield ""
     if run.broken:
@@ -66,5 +65,4 @@ def section(run: Run) -> Iterator[str]:
 
 
 def text(runs: Iterable[Run]) -> str:
-    """The report of some runs."""
     return "\n\n".join("\n".join(section(run)) for run in runs) + "\n"

@@ -56,7 +56,6 @@ def lists(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
 
 
 def page(run: Run) -> Iterator[str]:
-    """The page of one library."""
     yield f"# {run.title}"
     yield ""
     if run.broken:
@@ -72,5 +71,4 @@ def page(run: Run) -> Iterator[str]:
 
 
 def text(runs: Iterable[Run]) -> str:
-    """The pages."""
     return "\n\n".join("\n".join(page(run)) for run in runs) + "\n"

@@ -71,7 +71,6 @@ class CtypesProducer:
         return bool(self.fields.get("guarded") or self.fields.get("unmapped_body"))
 
     def lines(self) -> Iterator[str]:
-        """The lines."""
         if unknown := self.fields.keys() - KNOWN:
             raise CannotStandAlone(f"give() with {', '.join(sorted(unknown))}")
         if not {"raises", "returns"} & set(self.fields):
@@ -83,7 +82,6 @@ class CtypesProducer:
             yield from self.with_methods()
 
     def memory(self) -> Iterator[str]:
-        """The data, the shape and the strides."""
         data = self.fields.get("data", FLOATS)
         if isinstance(data, bytes):
             size = max(len(data), 16)
@@ -118,7 +116,6 @@ class CtypesProducer:
         return hex(value) if isinstance(value, int) else f"ctypes.addressof({name})"
 
     def structs(self) -> Iterator[str]:
-        """The managed tensors."""
         fields = self.fields
         shape = fields.get("shape", (3,))
         ndim = fields.get("ndim", len(shape) if isinstance(shape, tuple) else 0)
@@ -175,7 +172,6 @@ class CtypesProducer:
         yield f"given = Given(){f'; {empty}' if empty else ''}"
 
     def body(self) -> Iterator[str]:
-        """The body of `__dlpack__`."""
         if "called" in self.reads:
             yield "called.append('__dlpack__')"
         if "asked" in self.reads:
@@ -189,7 +185,6 @@ class CtypesProducer:
         yield from self.capsules()
 
     def capsules(self) -> Iterator[str]:
-        """The lines that return a capsule."""
         name = self.fields.get("name", "")
         names = [
             repr(name.encode()) if name else "None" if name is None else repr(usual)

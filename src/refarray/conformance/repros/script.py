@@ -60,7 +60,6 @@ class Rewriter(ast.NodeTransformer):
         self.fields: dict[str, Any] | None = None
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """A call of `give`, or any other."""
         self.generic_visit(node)
         name = ast.unparse(node.func)
         if name == "with_table":
@@ -87,7 +86,6 @@ def table_fields(node: ast.Call) -> dict[str, Any]:
 
 
 def literal(node: ast.expr) -> Any:
-    """The value of a literal."""
     try:
         return ast.literal_eval(node)
     except ValueError as error:
@@ -205,7 +203,6 @@ class Script:
         return not by_name and last.endswith(("# data", "# shape", "# strides"))
 
     def head(self, *parts: Sequence[str]) -> list[str]:
-        """The comment and the imports."""
         text = "\n".join(line for part in parts for line in part)
         used = [name for name in MODULES if f"{name}." in text]
         check = self.check
@@ -238,7 +235,6 @@ class Script:
         return self.how() is not None
 
     def tail(self, call: str, how: Verdict | None) -> Iterator[str]:
-        """The call and the verdict."""
         if how is None:
             yield f"print({call})" if "=" not in call.split("(")[0] else call
             return

@@ -82,7 +82,6 @@ def outcome(check: Check, message: dict[str, Any]) -> Outcome:
 
 
 def harm(outcome: Outcome, message: dict[str, Any]) -> str:
-    """Finding.harm."""
     if outcome is Outcome.HANG:
         return "hang"
     if outcome is Outcome.CRASH:
@@ -157,7 +156,6 @@ class Trial:
         return found
 
     def try_check(self, check: Check) -> dict[str, Any]:
-        """The message of one check."""
         whole = CHECKS.get(check.part_of, check)
         for name in (check.part_of, check.after, whole.after):
             if name in self.dead:
@@ -247,7 +245,6 @@ class Trial:
         return worker.end() is None
 
     def close(self) -> None:
-        """Ends the workers."""
         while self.workers:
             self.workers.popitem()[1].close()
         if self.fork_server is not None:

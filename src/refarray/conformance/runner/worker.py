@@ -158,7 +158,6 @@ class Bench:
         self.trials: dict[str, dict[str, Any]] = {}
 
     def answer(self, check: Check) -> dict[str, Any]:
-        """The message of one check."""
         if reason := find_excuse(self.probes["producer"].subject, check):
             self.trials[check.name] = {**NOTHING, "observed": reason}
             return self.trials[check.name]

@@ -30,7 +30,6 @@ class CapsuleProducer:
         return getattr(self.array, name)
 
     def __repr__(self) -> str:
-        """The repr of the array."""
         return repr(self.array)
 
     def __dlpack_device__(self) -> tuple[int, int]:

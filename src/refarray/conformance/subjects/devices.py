@@ -49,7 +49,6 @@ class OnDevice:
 
 
 def of_refarray(vendor: str) -> OnDevice:
-    """refarray's arrays."""
     return OnDevice(
         array=f"ra.ones({COUNT}, dtype=ra.float32, device='{vendor}:{{}}')",
         stream=f"ra.Stream('{vendor}:{{}}')",

@@ -26,7 +26,6 @@ class Sent:
 
     @property
     def triple(self) -> memory.Dtype:
-        """Its DLDataType."""
         _, code, bits = TRIPLES[self.dtype]
         return (code, bits, 1)
 

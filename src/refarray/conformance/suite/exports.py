@@ -83,7 +83,6 @@ class Taken:
 
 
 def take_plain(producer: Producer, **how: bool) -> Taken:
-    """The plain array, taken."""
     return Taken(host_export(producer), **how)
 
 

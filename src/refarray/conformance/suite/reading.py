@@ -34,7 +34,6 @@ class Reading:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The exported shape."""
         return tuple(self.fields["shape"] or ())
 
     @property
@@ -101,7 +100,6 @@ class Reading:
         return held, observed if held else f"{observed}; the array's strides are {right}"
 
     def judge_dtype(self) -> Verdict:
-        """Whether the dtype is the array's."""
         found = tuple(self.fields["dtype"])
         return found == self.dtype, f"{found}"
 

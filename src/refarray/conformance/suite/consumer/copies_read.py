@@ -84,7 +84,6 @@ def judge_copy_deleter(it: Imported) -> CheckResult:
 
 
 def copy_false(way: str, name: str, sent: Sent, consumer: Consumer) -> CheckResult:
-    """Judges the result of copy=False."""
     it = import_tensor(consumer, way, name, sent, copy=False)
     held = it.found.read_fields()
     address = int(held["data"]) + int(held["byte_offset"])

@@ -65,7 +65,6 @@ class RaisesInDevice(Recorder):
     """A producer whose `__dlpack_device__` raises."""
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """Recorded."""
         self.calls.append(("__dlpack_device__", {}))
         raise Odd("raised by __dlpack_device__")
 

@@ -16,7 +16,6 @@ class Foreign(Recorder):
 
     @property
     def tensor(self) -> Any:
-        """A new tensor."""
         self.tensors.append(_adversary.make(**self.fields))
         return self.tensors[-1]
 

@@ -46,7 +46,6 @@ class Forced(Given):
     """Exports a versioned capsule whatever the consumer asks for."""
 
     def __dlpack__(self, **_: Any) -> Any:
-        """A versioned capsule."""
         self.tensors.append(_adversary.make(**self.fields))
         return self.tensors[-1].capsule()
 

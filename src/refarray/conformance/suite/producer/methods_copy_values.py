@@ -40,7 +40,6 @@ class Copied:
 
     @property
     def shared(self) -> Reading:
-        """The shared export."""
         assert self.plain.held is not None
         return Reading(self.plain.held, self.said, self.source.triple)
 

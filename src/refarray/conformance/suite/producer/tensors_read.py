@@ -51,7 +51,6 @@ CANNOT_BE_DESCRIBED = (
 
 
 def export_state(producer: Producer, kind: str, way: str = "versioned") -> Export:
-    """The export of an array in that state."""
     return producer.ask(producer.text(kind), **(VERSIONED if way == "versioned" else {}))
 
 
@@ -126,13 +125,11 @@ class Source:
 
     @property
     def triple(self) -> Dtype:
-        """Its DLDataType."""
         _, code, bits = TRIPLES[self.dtype]
         return (code, bits, 1)
 
     @property
     def about_dtype(self) -> str:
-        """The requirement on its dtype."""
         return TRIPLES[self.dtype][0]
 
     def writable(self, producer: Producer) -> bool | None:
