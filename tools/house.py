@@ -294,7 +294,7 @@ def eigen_only_in_linalg(tree: list[Source]) -> Iterator[tuple[Source, int, str]
 @rule
 def drivers_only_in_runtime(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
     for source in tree:
-        if source.path == "src/extension/capi/type_lookup.cpp":  # asks the interpreter's library
+        if source.path == "src/extension/capi/lookup.cpp":  # asks the interpreter's library
             continue
         if source.is_cpp and source.is_product and source.layer != "runtime":
             for line, name in source.grep(r"\b(?:dlopen|dlsym|(?:cu|hip)[A-Z]\w*)\s*\("):
@@ -421,7 +421,7 @@ def few_reference_counts(tree: list[Source]) -> Iterator[tuple[Source, int, str]
 VERSION_FILES = (
     "src/extension/capi/compat.cpp",
     "src/extension/capi/compat.hpp",
-    "src/extension/capi/type_lookup.cpp",
+    "src/extension/capi/lookup.cpp",
     "include/refarray/python/exchange.hpp",  # for other modules, which lack that header
 )
 

@@ -11,20 +11,55 @@
 
 #include "core/error.hpp"
 #include "dlpack/exchange_api.hpp"
+#include "extension/capi/compat.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/free_threading.hpp"
+#include "extension/capi/lookup.hpp"
 #include "extension/capi/methods.hpp"
-#include "extension/capi/modules.hpp"
-#include "extension/capi/object_text.hpp"
 #include "extension/copy/copy_functions.hpp"
-#include "extension/dlpack/exchange_table.hpp"
+#include "extension/dlpack/c_tables.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/compute_hooks.hpp"
 #include "extension/objects/namespace.hpp"
-#include "extension/objects/type_docs.hpp"
 
 namespace refarray::extension {
 namespace {
+
+constexpr char kArrayDoc[] =
+    R"doc(A strided n-dimensional array over its own or shared memory.
+
+Arrays are created by functions such as asarray(), zeros() and from_dlpack(), not
+by calling this type. Shape, strides, dtype and device never change; elements can
+be assigned unless the array is read-only. A view shares the memory of its array
+and keeps it alive; a view of a read-only array is read-only.
+
+Several threads may use one array at the same time, but refarray does not
+synchronize the elements: writing elements that another thread reads is a data
+race.)doc";
+
+constexpr char kArrayReprHtmlDoc[] = R"doc(_repr_html_($self, /)
+--
+
+Return the array as an HTML card for notebooks.)doc";
+
+constexpr char kArrayAsReadonlyDoc[] = R"doc(as_readonly($self, /)
+--
+
+Return a read-only view.
+
+Assignment through it, and through its views, raises ValueError. It shares the
+memory and keeps it alive; other arrays over the same memory stay writable.
+Extension of the array API.)doc";
+
+constexpr char kArrayIsContiguousDoc[] = R"doc(is_contiguous($self, /)
+--
+
+Return whether the elements lie in row-major order without gaps.
+
+The strides of axes of extent 1, and all strides of an empty array, are ignored.
+Extension of the array API.)doc";
+
+constexpr char kExchangeApiDoc[] =
+    "The C exchange API of DLPack 1.3, a capsule named \"dlpack_exchange_api\".";
 
 Ref as_readonly(PyObject* self, PyObject*) {
   core::ArrayView array = view_of(self);

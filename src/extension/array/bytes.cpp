@@ -3,11 +3,9 @@
 #include <string>
 
 #include "core/error.hpp"
-#include "extension/array/bytes_docs.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
-#include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/copy/ways_out.hpp"
 #include "extension/objects/array_object.hpp"
@@ -17,6 +15,40 @@ namespace refarray::extension {
 namespace {
 
 using core::Fault;
+
+constexpr char kTobytesDoc[] = R"doc(tobytes($self, /, order='C')
+--
+
+Return a copy of the elements as bytes, without gaps.
+
+order: 'C' or None for row-major order, 'F' for column-major order, 'A' for column-major
+    order if the array is Fortran-contiguous and not C-contiguous, else row-major order.
+
+Packed elements of less than a byte stay packed; the bits after the last one are 0.
+Device memory is copied to the CPU first. Raises ValueError for another order, TypeError
+for an order that is no str.)doc";
+
+constexpr char kViewDoc[] = R"doc(view($self, /, dtype)
+--
+
+Return a view of the same bytes as elements of another dtype. Never copies.
+
+If the elements have the same size, the layout stays. Otherwise the last axis, which must
+have stride 1, gets the number of new elements in its bytes, and every other stride must
+be a whole number of new elements. The view shares and keeps alive the memory, and is
+read-only if the array is. bool elements should be 0 or 1 bytes.
+
+Raises ValueError with the numbers if the layout does not permit the view, and for size
+changes of arrays of ndim 0.)doc";
+
+constexpr char kSizeofDoc[] = R"doc(__sizeof__($self, /)
+--
+
+Return the bytes of the object with the memory that it owns, for sys.getsizeof().
+
+Host memory that refarray allocated counts for the array that was made with it, and once
+that array is gone, for its last view. So it never counts twice. Memory of other
+libraries, pinned memory and device memory do not count.)doc";
 
 /// The order of the elements in tobytes(). 'A' is column-major for arrays that are.
 bool is_column_major(const core::ArrayView& array, PyObject* order) {

@@ -6,20 +6,17 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "extension/array/array_docs.hpp"
-#include "extension/array/view_rows.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
+#include "extension/capi/lookup.hpp"
 #include "extension/capi/methods.hpp"
-#include "extension/capi/modules.hpp"
-#include "extension/capi/object_text.hpp"
 #include "extension/interop/scalars.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/conversions.hpp"
-#include "extension/objects/dtype_type.hpp"
+#include "extension/objects/function_row.hpp"
 #include "extension/objects/namespace.hpp"
-#include "extension/objects/number_promotion.hpp"
 #include "extension/objects/python_numbers.hpp"
+#include "extension/objects/value_types.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -28,6 +25,51 @@ using core::DType;
 using core::Fault;
 using core::Kind;
 using core::ScalarType;
+
+constexpr FunctionRow kCanCast{
+    "can_cast",
+    "from_, to, /",
+    Category::kDataType,
+    2021,
+    R"doc(Whether type promotion can convert from_, a dtype or an array, to the dtype `to`.
+
+True if both are equal, or promote to `to`; values are not looked at. Dtypes that take part
+in no computation convert to themselves only. Raises TypeError for other arguments.)doc",
+};
+
+constexpr FunctionRow kIsdtype{
+    "isdtype",
+    "dtype, kind",
+    Category::kDataType,
+    2022,
+    R"doc(Whether a dtype is of a kind: a dtype; one of 'bool', 'signed integer', 'unsigned integer',
+'integral', 'real floating', 'complex floating', 'numeric'; or a tuple of those, any of which
+suffices.
+
+bfloat16, float16 and the narrower floats are 'real floating', complex32 is 'complex
+floating'. Raises ValueError for another name, TypeError for other arguments.)doc",
+};
+
+constexpr FunctionRow kResultType{
+    "result_type",
+    "*arrays_and_dtypes",
+    Category::kDataType,
+    2021,
+    R"doc(The dtype to which arrays, dtypes and Python numbers promote together.
+
+At least one argument must be an array or a dtype; numbers take part as in operators. Raises
+TypeError where the standard leaves the promotion undefined, ValueError without an array or
+dtype.)doc",
+};
+
+constexpr char kArrayNamespaceDoc[] =
+    "__array_namespace__($self, /, *, api_version=None)\n--\n\n"
+    "The module refarray, which has the functions of the array API standard.\n\n"
+    "api_version: a version of the standard from '2021.12' to '2025.12', or None for the\n"
+    "last one. An earlier version is a namespace without the functions that came later,\n"
+    "and with the results of its time. Raises ValueError for other versions, TypeError for\n"
+    "an argument that is no str.\n\n"
+    "Array API standard, array object: __array_namespace__.";
 
 constexpr Signature<1> kArrayNamespace{"__array_namespace__", {Key::kApiVersion}, 0, 0, 0};
 

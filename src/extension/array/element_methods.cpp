@@ -1,21 +1,68 @@
 // tolist(), item(), and the number protocol of arrays of ndim 0: bool, int, float, complex, index.
+// Lazy namespaces have instead of them what refuses: they would have to compute.
 #include <algorithm>
 #include <cstdint>
 
 #include "core/error.hpp"
-#include "extension/array/array_docs.hpp"
+#include "extension/capi/compat.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/free_threading.hpp"
 #include "extension/capi/methods.hpp"
-#include "extension/capi/object_text.hpp"
 #include "extension/copy/ways_out.hpp"
 #include "extension/objects/array_object.hpp"
+#include "extension/objects/namespace.hpp"
 #include "extension/objects/python_numbers.hpp"
 
 namespace refarray::extension {
 namespace {
 
 using core::Fault;
+
+constexpr char kTolistDoc[] = R"doc(tolist($self)
+--
+
+Return the elements as nested lists, one level for each axis.
+
+An array of ndim 0 returns its number. Elements become bool, int, float or
+complex; an element with several lanes becomes a tuple. An array with equal
+elements is asarray(x.tolist(), dtype=x.dtype).
+
+Elements in device memory are first copied to the CPU, after all unfinished work
+on the array. Raises MemoryError if the lists do not fit in memory; for memory
+that devices use also BufferError while a graph is being captured, and
+DriverError.)doc";
+
+constexpr char kItemDoc[] = R"doc(item($self)
+--
+
+Return the element of an array of size 1, of any ndim, as a Python number.
+
+An element with several lanes becomes a tuple. An element in device memory is
+first copied to the CPU, as by tolist(). Raises ValueError if the size is not 1;
+for memory that devices use also BufferError while a graph is being captured,
+and DriverError.)doc";
+
+constexpr char kFormatDoc[] = R"doc(__format__($self, format_spec, /)
+--
+
+Return the array as text.
+
+An empty format_spec gives str(x). Any other formats the number in an array of ndim 0 as
+format(x.item(), format_spec) does; TypeError for other arrays and for vector dtypes.)doc";
+
+constexpr char kRoundDoc[] = R"doc(__round__($self, ndigits=None, /)
+--
+
+Return round(x.item(), ndigits), a Python number, of an array of ndim 0.
+
+Raises TypeError for other arrays, and for complex and vector dtypes.)doc";
+
+constexpr char kComplexDoc[] = R"doc(__complex__($self)
+--
+
+Return the number in an array of ndim 0 as a complex.
+
+Raises TypeError if ndim is not 0 or the dtype has several lanes. Array API
+2025.12: __complex__.)doc";
 
 /// The number in an array of ndim 0. Throws TypeError for other arrays and for vector dtypes.
 Ref only_number(PyObject* self, const char* what) {
@@ -143,6 +190,41 @@ PyMethodDef kElementMethods[] = {
     {"__complex__", method<array_complex>(), METH_NOARGS, kComplexDoc},
     {"__format__", method<format>(), METH_O, kFormatDoc},
     {"__round__", method<round>(), METH_FASTCALL, kRoundDoc},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+// --- Of lazy namespaces.
+
+namespace {
+
+/// The standard's exception for implementations that do not compute at once.
+[[noreturn]] void fail_lazy(PyObject* self, const char* what) {
+  core::fail(core::Fault::kValue, what, " needs the elements of an array of ",
+             utf8(namespace_name(State::of_object(self)).get()), ", which is lazy");
+}
+
+Ref lazy_complex(PyObject* self, PyObject*) { fail_lazy(self, "complex()"); }
+Ref lazy_tolist(PyObject* self, PyObject*) { fail_lazy(self, "tolist()"); }
+Ref lazy_item(PyObject* self, PyObject*) { fail_lazy(self, "item()"); }
+/// An empty specification gives str(self), as Python requires.
+Ref lazy_format(PyObject* self, PyObject* specification) {
+  if (PyUnicode_Check(specification) && check(PyUnicode_GetLength(specification)) == 0)
+    return check(calling<PyObject_Str>(self));
+  fail_lazy(self, "a format specification");
+}
+Ref lazy_round(PyObject* self, PyObject* const*, Py_ssize_t) { fail_lazy(self, "round()"); }
+
+}  // namespace
+
+int lazy_truth(PyObject* self) { fail_lazy(self, "bool()"); }
+Ref lazy_number(PyObject* self) { fail_lazy(self, "int(), float() or an index"); }
+
+PyMethodDef kLazyMethods[] = {
+    {"tolist", method<lazy_tolist>(), METH_NOARGS, kTolistDoc},
+    {"item", method<lazy_item>(), METH_NOARGS, kItemDoc},
+    {"__complex__", method<lazy_complex>(), METH_NOARGS, kComplexDoc},
+    {"__format__", method<lazy_format>(), METH_O, kFormatDoc},
+    {"__round__", method<lazy_round>(), METH_FASTCALL, kRoundDoc},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -4,15 +4,25 @@
 #include <atomic>
 #include <new>
 
+#include "extension/capi/compat.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/free_threading.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/conversions.hpp"
-#include "extension/objects/type_docs.hpp"
 
 namespace refarray::extension {
 namespace {
+
+constexpr char kIteratorDoc[] = R"doc(An iterator over axis 0 of an array: iter(x).
+
+It keeps the array alive. Threads may share it: each item goes to one of them.)doc";
+
+constexpr char kIteratorLengthHintDoc[] = "The number of items left, an int.";
+
+constexpr char kIteratorReduceDoc[] = "Pickles the array and the position.";
+
+constexpr char kIteratorSetStateDoc[] =
+    "Set the position, an int, clipped to the extent of axis 0. Raises TypeError for other types.";
 
 struct IteratorObject {
   PyObject head;

@@ -5,11 +5,9 @@
 
 #include "core/error.hpp"
 #include "core/ledger.hpp"
-#include "extension/array/array_docs.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
-#include "extension/capi/object_text.hpp"
 #include "extension/copy/copy_functions.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/copy/ways_out.hpp"
@@ -22,6 +20,41 @@ namespace refarray::extension {
 namespace {
 
 using core::Fault;
+
+constexpr char kReduceExDoc[] = R"doc(__reduce_ex__($self, protocol, /)
+--
+
+Return what pickle stores: the elements in row-major order, dtype, shape, and
+whether the array is read-only.
+
+With protocol 5 the elements are a PickleBuffer, which can travel out of band
+(PEP 574); it shares the memory of a C-contiguous array on the CPU. Arrays of virtual
+devices are copied into the pickle with every protocol. Strides are not stored.
+The unpickled array is on the device of this one, of pinned memory on the CPU. There it
+is in the memory that the unpickler provides. It is read-only if this array or that
+memory is. Ledgers count a transfer for the elements of a device.)doc";
+
+constexpr char kShallowCopyDoc[] = R"doc(__copy__($self)
+--
+
+Return an independent copy, as copy() does; for copy.copy().)doc";
+
+constexpr char kDeepCopyDoc[] = R"doc(__deepcopy__($self, memo, /)
+--
+
+Return an independent copy, as copy() does; for copy.deepcopy().
+
+memo is unused: elements refer to no Python objects.)doc";
+
+constexpr char kRebuildDoc[] =
+    R"doc(_rebuild($module, buffer, dtype, shape, device, readonly, /)
+--
+
+Return an array over the memory of a buffer; unpickling calls it.
+
+Raises TypeError or ValueError for arguments that __reduce_ex__ does not produce,
+such as a shape whose size in bytes is not that of the buffer, and BufferError for a
+device that the process cannot use.)doc";
 
 /// The first pickle protocol with out-of-band buffers (PEP 574).
 constexpr std::int64_t kOutOfBandProtocol = 5;

@@ -1,29 +1,150 @@
 // Array.__arrow_c_array__: one-dimensional arrays as Arrow arrays (Arrow C data interface).
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "core/error.hpp"
 #include "core/ledger.hpp"
-#include "extension/arrow/arrow_docs.hpp"
-#include "extension/arrow/c_data_interface.hpp"
-#include "extension/arrow/format.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
-#include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/copy/ways_out.hpp"
 #include "extension/interop/buffer.hpp"
 #include "extension/objects/array_object.hpp"
+#include "refarray/core/dtype.hpp"
 
 namespace refarray::extension {
 namespace {
 
+using core::DType;
 using core::Fault;
+using core::Kind;
+
+/// Names of the capsules (Arrow PyCapsule interface).
+constexpr const char* kArrowSchemaCapsule = "arrow_schema";
+constexpr const char* kArrowArrayCapsule = "arrow_array";
+
+/// The type of an Arrow array. A consumer may move the struct by copying its bytes and setting
+/// `release` of the original to nullptr. `release` frees what the struct refers to, not the struct.
+struct ArrowSchema {
+  const char* format;
+  const char* name;
+  const char* metadata;
+  std::int64_t flags;
+  std::int64_t n_children;
+  ArrowSchema** children;
+  ArrowSchema* dictionary;
+  void (*release)(ArrowSchema*);
+  void* private_data;
+};
+
+/// The memory of an Arrow array; moved and released as ArrowSchema is.
+struct ArrowArray {
+  std::int64_t length;
+  std::int64_t null_count;
+  std::int64_t offset;
+  std::int64_t n_buffers;
+  std::int64_t n_children;
+  const void** buffers;
+  ArrowArray** children;
+  ArrowArray* dictionary;
+  void (*release)(ArrowArray*);
+  void* private_data;
+};
+
+static_assert(sizeof(void*) != 8 || (sizeof(ArrowSchema) == 72 && sizeof(ArrowArray) == 80));
+static_assert(sizeof(void*) != 8 ||
+              (offsetof(ArrowSchema, release) == 56 && offsetof(ArrowArray, release) == 64));
+
+/// Releases the contents, unless a consumer has moved them, and frees the struct.
+struct ReleaseArrow {
+  template <class Struct>
+  void operator()(Struct* owned) const noexcept {
+    if (owned->release != nullptr) owned->release(owned);
+    delete owned;
+  }
+};
+template <class Struct>
+using ArrowPtr = std::unique_ptr<Struct, ReleaseArrow>;
+
+// --- Format strings.
+
+struct ArrowFormat {
+  DType dtype;
+  const char* text;
+};
+constexpr std::array<ArrowFormat, 12> kFormats{{
+    {{Kind::kBool, 8}, "b"},
+    {{Kind::kInt, 8}, "c"},
+    {{Kind::kUInt, 8}, "C"},
+    {{Kind::kInt, 16}, "s"},
+    {{Kind::kUInt, 16}, "S"},
+    {{Kind::kInt, 32}, "i"},
+    {{Kind::kUInt, 32}, "I"},
+    {{Kind::kInt, 64}, "l"},
+    {{Kind::kUInt, 64}, "L"},
+    {{Kind::kFloat, 16}, "e"},
+    {{Kind::kFloat, 32}, "f"},
+    {{Kind::kFloat, 64}, "g"},
+}};
+
+/// The integers up to 2 to this power are exact in a float of so many bits.
+constexpr int exact_bits(int float_bits) noexcept {
+  return float_bits == 16 ? 11 : float_bits == 32 ? 24 : 53;
+}
+
+/// The format string of a dtype, null-terminated, or nullptr if Arrow has no such type. Arrow's
+/// bool is a bit, ours a byte.
+const char* arrow_format(const DType& dtype) noexcept {
+  for (const ArrowFormat& row : kFormats) {
+    if (row.dtype == dtype) return row.text;
+  }
+  return nullptr;
+}
+
+/// The dtype of a format string. Nothing for types other than bool and numbers.
+std::optional<DType> dtype_of_arrow_format(std::string_view format) noexcept {
+  for (const ArrowFormat& row : kFormats) {
+    if (format == row.text) return row.dtype;
+  }
+  return std::nullopt;
+}
+
+/// Whether `to` has every value of `from`; both are dtypes with a format. False for bool.
+bool keeps_values(const DType& from, const DType& to) noexcept {
+  if (from.kind == Kind::kBool || to.kind == Kind::kBool) return false;
+  if (from.kind == to.kind) return to.bits >= from.bits;
+  if (to.kind == Kind::kFloat) return exact_bits(to.bits) >= from.bits;
+  return from.kind == Kind::kUInt && to.kind == Kind::kInt && to.bits > from.bits;
+}
+
+// --- Export.
+
+constexpr char kArrowArrayDoc[] = R"doc(__arrow_c_array__($self, /, requested_schema=None)
+--
+
+Return the array as capsules with an ArrowSchema and an ArrowArray.
+
+Contiguous aligned elements are shared, which Arrow treats as immutable: do not assign
+to them while a consumer has them. Arrays with another stride are copied, and so is bool,
+which is a bit in Arrow. No value is missing: the null count is 0 and NaN stays NaN.
+
+requested_schema: None or a capsule with an ArrowSchema, which stays the caller's. If it
+    is a type of numbers that has every element of the array, the elements are
+    converted: to any wider type, to integers if all are in its range, to narrower
+    floats if none is rounded. For other types of numbers the array's own type is
+    exported, which the interface permits.
+
+Raises TypeError for an object that is no capsule, ValueError for another capsule and for
+a schema that is not of bool or numbers.)doc";
 
 /// What an exported ArrowArray refers to: the memory, and the array of its two buffers, of which
 /// the first, the bitmap of missing values, is absent.

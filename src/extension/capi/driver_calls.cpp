@@ -6,11 +6,15 @@
 #include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
-#include "extension/capi/shared_docs.hpp"
 #include "extension/capi/state.hpp"
 
 namespace refarray::extension {
 namespace {
+
+constexpr char kFinishForeignDoc[] = R"doc(_finish_foreign($module, /)
+--
+
+Wait for pending work on released imported memory, then call the deleters.)doc";
 
 /// atexit callback: waits for our pending work on imported memory and calls the producers' deleters
 /// while the interpreter can still run them.

@@ -1,8 +1,10 @@
-// C++ exceptions ↔ Python exceptions: check() and raise() for C-API calls, slot<> for callbacks.
+// C++ exceptions ↔ Python exceptions: check() and raise() for C-API calls, slot<> for callbacks,
+// and text about Python objects for messages.
 #pragma once
 
 #include <Python.h>
 
+#include <string>
 #include <type_traits>
 
 #include "core/memory/thread_stack.hpp"
@@ -180,5 +182,17 @@ template <auto Fn>
 PyCFunction method() noexcept {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(slot<Fn>));
 }
+
+// --- Text for messages.
+
+/// A str as UTF-8. Throws ErrorSet if it has lone surrogates.
+std::string utf8(PyObject* text);
+
+/// The qualified name of the object's type: "float", "list", "Array".
+std::string type_name(PyObject* object);
+
+/// The repr of an exact int or str, or of a tuple of them, truncated to one line; for any other
+/// object its type name. Never runs the object's own code, so it is safe in every message.
+std::string short_repr(PyObject* object);
 
 }  // namespace refarray::extension

@@ -5,11 +5,11 @@
 #include <new>
 
 #include "dlpack/exchange_api.hpp"
+#include "extension/capi/compat.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/free_threading.hpp"
 #include "extension/capi/gil.hpp"
+#include "extension/capi/lookup.hpp"
 #include "extension/capi/object_pool.hpp"
-#include "extension/capi/type_lookup.hpp"
 
 namespace refarray::extension {
 

@@ -9,8 +9,6 @@
 #include <cstdint>
 
 #include "core/memory/storage.hpp"
-#include "extension/capi/argument_names.hpp"
-#include "extension/capi/modes.hpp"
 #include "extension/capi/ref.hpp"
 #include "refarray/core/dtype.hpp"
 
@@ -21,7 +19,120 @@ namespace refarray::extension {
 class InterpreterLease;
 class WatchedArrays;
 
-/// The other objects in the state.
+// --- The names of keyword arguments.
+
+/// Interned keyword names, which argument binding compares by pointer first. kKeywordTexts holds
+/// their spelling in the same order.
+enum class Key : std::uint8_t {
+  kStream,
+  kMaxVersion,
+  kDlDevice,
+  kCopy,
+  kDevice,
+  kDtype,
+  kX,
+  kObj,
+  kShape,
+  kFillValue,
+  kStart,
+  kStop,
+  kStep,
+  kAxes,
+  kAxis,
+  kSource,
+  kDestination,
+  kCapsule,
+  kOrder,
+  kRequestedSchema,
+  kMin,
+  kMax,
+  kKind,
+  kApiVersion,
+  kKeepdims,
+  kCorrection,
+  kIncludeInitial,
+  kN,
+  kPrepend,
+  kAppend,
+  kIndices,
+  kArrays,
+  kRepeats,
+  kShift,
+  kRepetitions,
+  kK,
+  kNRows,
+  kNCols,
+  kNum,
+  kEndpoint,
+  kIndexing,
+  kX1,
+  kX2,
+  kSide,
+  kSorter,
+  kInvert,
+  kDescending,
+  kStable,
+  kNorm,
+  kS,
+  kD,
+  kUpper,
+  kMode,
+  kFullMatrices,
+  kOffset,
+  kRtol,
+  kOrd,
+  kCount
+};
+inline constexpr std::array<const char*, static_cast<std::size_t>(Key::kCount)> kKeywordTexts{
+    // clang-format off
+    "stream", "max_version", "dl_device", "copy", "device", "dtype",
+    "x", "obj", "shape", "fill_value", "start", "stop",
+    "step", "axes", "axis", "source", "destination", "capsule",
+    "order", "requested_schema", "min", "max", "kind", "api_version",
+    "keepdims", "correction", "include_initial", "n", "prepend", "append",
+    "indices", "arrays", "repeats", "shift", "repetitions", "k",
+    "n_rows", "n_cols", "num", "endpoint", "indexing", "x1",
+    "x2", "side", "sorter", "invert", "descending", "stable",
+    "norm", "s", "d", "upper", "mode", "full_matrices",
+    "offset", "rtol", "ord",
+    // clang-format on
+};
+
+// --- Modes: what the arrays and functions of a namespace refuse.
+
+/// A setting that one thread may change while others read it.
+class Flag {
+ public:
+  Flag(bool value = false) noexcept : value_(value) {}
+  Flag(const Flag& from) noexcept : value_(static_cast<bool>(from)) {}
+  Flag& operator=(const Flag& from) noexcept {
+    value_.store(static_cast<bool>(from), std::memory_order_relaxed);
+    return *this;
+  }
+  operator bool() const noexcept { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool> value_;
+};
+
+/// What the arrays and functions of a namespace refuse; the default namespace refuses nothing.
+struct Modes {
+  bool strict = false;            // what the standard does not promise
+  bool immutable = false;         // writes to elements
+  bool lazy = false;              // the conversion of elements to Python numbers
+  Flag without_masks = false;     // indexing by masks
+  Flag without_counting = false;  // functions whose results have shapes that depend on elements
+  bool poison_views = false;      // writes to memory that others own too
+  bool with_devices = false;      // devices besides kCpuDevice: a module and an array type for each
+  bool off_host = false;          // access of others to the memory: it is of a virtual device
+  // Of a strict namespace of an earlier version of the standard:
+  Flag without_index_arrays = false;     // integer arrays as indices, which came with 2024.12
+  Flag without_dlpack_keywords = false;  // arguments of __dlpack__() that came with 2023.12
+};
+
+// --- The state.
+
+/// The objects other than keyword names in the state.
 enum class Slot : std::uint8_t {
   kArrayType,
   kDTypeType,

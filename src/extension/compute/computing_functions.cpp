@@ -7,7 +7,6 @@
 
 #include "core/error.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/object_text.hpp"
 #include "extension/compute/tables.hpp"
 #include "extension/objects/compute_hooks.hpp"
 
@@ -49,8 +48,8 @@ PyMethodDef kExtensionFunctions[] = {
 void add_computing_functions(PyObject* module) {
   for (PyMethodDef* table :
        {kSelectionFunctions, elementwise_functions(), kTakingFunctions, kJoiningFunctions,
-        kRepeatingFunctions, kBroadcastingFunctions, kReductionFunctions, kScanFunctions,
-        kSortingFunctions, kSetFunctions, kLinearAlgebraFunctions, kExtensionFunctions}) {
+        kRepeatingFunctions, kBroadcastingFunctions, kReductionFunctions, kSortingFunctions,
+        kSetFunctions, kLinearAlgebraFunctions, kExtensionFunctions}) {
     check(PyModule_AddFunctions(module, table));
   }
 }

@@ -3,7 +3,6 @@
 
 #include "core/error.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/interop/scalars.hpp"
 #include "extension/objects/array_object.hpp"
@@ -43,6 +42,22 @@ void Operand::convert_number(const core::DType& dtype) {
 void fail_operand(const char* function, PyObject* object, const char* takes) {
   core::fail(Fault::kType, function, "() takes ", takes, ", not ", type_name(object),
              "; asarray() and from_dlpack() make arrays");
+}
+
+void require_value(const Operand& operand, PyObject* object, const char* function,
+                   const char* name) {
+  if (!operand) {
+    core::fail(Fault::kType, function, "(): ", name, " must be an array or a Python number, not ",
+               type_name(object), "; asarray() makes an array");
+  }
+  if (operand.is_array()) require_computable_memory(operand.view(), function);
+}
+
+core::ArrayView converted(const core::ArrayView& array, const core::DType& dtype,
+                          core::Array& owner) {
+  if (array.dtype == dtype) return array;
+  owner = working_copy(array, dtype);
+  return owner;
 }
 
 Ref not_implemented(const State& state, const char* function, PyObject* object, const char* takes) {

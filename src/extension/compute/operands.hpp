@@ -9,7 +9,7 @@
 #include "core/array.hpp"
 #include "extension/capi/ref.hpp"
 #include "extension/capi/state.hpp"
-#include "extension/objects/number_promotion.hpp"
+#include "extension/objects/python_numbers.hpp"
 
 namespace refarray::extension {
 
@@ -56,6 +56,15 @@ inline constexpr char kTakesNumbers[] = "arrays and Python numbers";
 /// Throws kType for an argument that is neither an array of the namespace nor a number.
 [[noreturn, gnu::cold]] void fail_operand(const char* function, PyObject* object,
                                           const char* takes = kTakesNumbers);
+
+/// Throws kType unless the operand, the argument `name` of a function, is an array or a number;
+/// also as require_computable_memory().
+void require_value(const Operand& operand, PyObject* object, const char* function,
+                   const char* name);
+
+/// The array itself, or `owner`, a copy of it with another dtype.
+core::ArrayView converted(const core::ArrayView& array, const core::DType& dtype,
+                          core::Array& owner);
 
 /// What an operator returns for an operand that is neither: NotImplemented, so that the operand's
 /// own method is called. Throws as fail_operand() if it exports memory: NumPy would compute with

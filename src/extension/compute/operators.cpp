@@ -1,9 +1,8 @@
 // The operators of the Array type: each is an elementwise function, but for @.
 #include "core/error.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/compute/elementwise_call.hpp"
-#include "extension/compute/linalg/matmul_operator.hpp"
-#include "extension/compute/linalg/product_rows.hpp"
+#include "extension/compute/elementwise_functions.hpp"
+#include "extension/compute/linalg/product_functions.hpp"
 #include "extension/compute/operands.hpp"
 #include "extension/interop/scalars.hpp"
 #include "extension/modes/poisoned_views.hpp"
@@ -56,12 +55,12 @@ Ref divide_with_remainder(PyObject* x1, PyObject* x2) {
 Ref matmul(PyObject* x1, PyObject* x2) {
   const State& state = state_of(x1, x2);
   for (PyObject* x : {x1, x2})
-    if (!is_any_array(x)) return not_implemented(state, kMatmul.name, x, "arrays");
+    if (!is_any_array(x)) return not_implemented(state, "matmul", x, "arrays");
   return compute_matmul(state, x1, x2);
 }
 Ref matmul_in_place(PyObject* x1, PyObject* x2) {
   const State& state = State::of_object(x1);
-  if (!is_any_array(x2)) return not_implemented(state, kMatmul.name, x2, "arrays");
+  if (!is_any_array(x2)) return not_implemented(state, "matmul", x2, "arrays");
   if (!state.modes.poison_views) return compute_matmul_in_place(state, x1, x2);
   return compute_matmul_in_place(state, target_in_place(state, x1, x2).get(), x2);
 }

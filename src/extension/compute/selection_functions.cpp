@@ -5,29 +5,43 @@
 #include "core/error.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/object_text.hpp"
-#include "extension/capi/signals.hpp"
-#include "extension/compute/elementwise_call.hpp"
+#include "extension/capi/gil.hpp"
+#include "extension/compute/elementwise_functions.hpp"
 #include "extension/compute/operands.hpp"
-#include "extension/compute/selection_rows.hpp"
-#include "extension/compute/strict_values.hpp"
 #include "extension/compute/tables.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/objects/array_object.hpp"
+#include "extension/objects/function_row.hpp"
 
 namespace refarray::extension {
 namespace {
 
 using core::Fault;
 
-/// An argument of where() that is an array or a number.
-void require_value(const Operand& operand, PyObject* object, const char* name) {
-  if (!operand) {
-    core::fail(Fault::kType, "where(): ", name, " must be an array or a Python number, not ",
-               type_name(object), "; asarray() makes an array");
-  }
-  if (operand.is_array()) require_computable_memory(operand.view(), "where");
-}
+constexpr FunctionRow kWhere{
+    "where",
+    "condition, x1, x2, /",
+    Category::kSearching,
+    2021,
+    R"doc(Elements of x1 where the condition is True, and of x2 where it is False.
+
+condition is an array of bool; x1 and x2 are arrays of any dtypes that promote to a common
+one, or one of them a Python number. All three broadcast. Returns a new array of the common
+dtype. Raises TypeError for other dtypes, ValueError if the shapes do not broadcast.)doc",
+};
+
+constexpr FunctionRow kClip{
+    "clip",
+    "x, /, min=None, max=None",
+    Category::kElementwise,
+    2023,
+    R"doc(Each element of x, but not less than min and not more than max.
+
+x is an array of a real-valued dtype; min and max are Python numbers, arrays of the same
+dtype, or None for no limit; all three broadcast. Where min is greater than max the result is
+min. NaN in any of the three gives NaN. Returns a new array of x's dtype. Raises TypeError for
+other dtypes, ValueError if the shapes do not broadcast.)doc",
+};
 
 Ref where(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
   if (nargs != 3)
@@ -36,8 +50,8 @@ Ref where(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
   const core::ArrayView condition =
       computable_view(state, args[0], "where", core::dtype_sets::kBool);
   Operand x1(state, args[1]), x2(state, args[2]);
-  require_value(x1, args[1], "x1");
-  require_value(x2, args[2], "x2");
+  require_value(x1, args[1], "where", "x1");
+  require_value(x2, args[2], "where", "x2");
   if (!x1.is_array() && !x2.is_array())
     core::fail(Fault::kType, "where(): x1 or x2 must be an array; both are Python numbers");
   const core::ElementwiseKernel kernel = core::find_where_kernel(promote_operands(x1, x2, "where"));

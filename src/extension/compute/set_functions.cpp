@@ -6,15 +6,14 @@
 #include "core/error.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/object_text.hpp"
-#include "extension/capi/signals.hpp"
-#include "extension/compute/elementwise_call.hpp"
-#include "extension/compute/named_tuple.hpp"
+#include "extension/capi/gil.hpp"
+#include "extension/compute/elementwise_functions.hpp"
 #include "extension/compute/operands.hpp"
-#include "extension/compute/sorting_rows.hpp"
 #include "extension/compute/tables.hpp"
+#include "extension/compute/tuples.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/objects/array_object.hpp"
+#include "extension/objects/function_row.hpp"
 #include "extension/objects/namespace.hpp"
 
 namespace refarray::extension {
@@ -22,28 +21,79 @@ namespace {
 
 using core::Fault;
 
-void require_operand(const Operand& operand, PyObject* object, const char* name) {
-  if (!operand) {
-    core::fail(Fault::kType, "isin(): ", name, " must be an array or a Python number, not ",
-               type_name(object), "; asarray() makes an array");
-  }
-  if (operand.is_array()) require_computable_memory(operand.view(), kIsin.name);
-}
+constexpr FunctionRow kIsin{
+    "isin",
+    "x1, x2, /, *, invert=False",
+    Category::kSet,
+    2025,
+    R"doc(Whether each element of x1 is among the elements of x2: an array of bool.
 
-/// The array itself, or `owner`, a copy of it with another dtype.
-core::ArrayView converted(const core::ArrayView& array, const core::DType& dtype,
-                          core::Array& owner) {
-  if (array.dtype == dtype) return array;
-  owner = working_copy(array, dtype);
-  return owner;
-}
+x1, x2: arrays of any shapes, or one of them a Python number, which takes the
+    dtype of the other. NaN is in no array.
+invert: True tells instead whether elements are not in x2.
+
+Raises TypeError where the standard leaves the promotion undefined, OverflowError
+for a number that the dtype cannot hold, and NotImplementedError on a device.)doc",
+};
+
+constexpr FunctionRow kUniqueAll{
+    "unique_all",
+    "x, /",
+    Category::kSet,
+    2021,
+    R"doc(Return the distinct elements of x, and where they are.
+
+The result is a named tuple. values: the distinct elements in ascending order;
+each NaN is distinct, and last; of equal zeros the first is taken. Complex numbers
+are in the order of their real, then their imaginary parts. indices: of the first
+occurrence of each value in row-major order. inverse_indices: of the shape of x;
+the index in values of each element. counts: how often each value occurs.
+
+Raises TypeError for dtypes that take part in no computation, NotImplementedError
+on a device.)doc",
+};
+
+constexpr FunctionRow kUniqueCounts{
+    "unique_counts",
+    "x, /",
+    Category::kSet,
+    2021,
+    R"doc(Return the distinct elements of x in ascending order, and how often each occurs.
+
+The result is a named tuple (values, counts); see unique_all(). Raises TypeError
+for dtypes that take part in no computation, NotImplementedError on a device.)doc",
+};
+
+constexpr FunctionRow kUniqueInverse{
+    "unique_inverse",
+    "x, /",
+    Category::kSet,
+    2021,
+    R"doc(Return the distinct elements of x in ascending order, and the index of each
+element of x among them.
+
+The result is a named tuple (values, inverse_indices); see unique_all(). Raises
+TypeError for dtypes that take part in no computation, NotImplementedError on a
+device.)doc",
+};
+
+constexpr FunctionRow kUniqueValues{
+    "unique_values",
+    "x, /",
+    Category::kSet,
+    2021,
+    R"doc(Return the distinct elements of x in ascending order; see unique_all().
+
+Raises TypeError for dtypes that take part in no computation, NotImplementedError
+on a device.)doc",
+};
 
 Ref isin(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
   const auto [x1, x2, invert] = bind<kIsin>(state, args, nargs, kwnames);
   Operand first(state, x1), second(state, x2);
-  require_operand(first, x1, "x1");
-  require_operand(second, x2, "x2");
+  require_value(first, x1, kIsin.name, "x1");
+  require_value(second, x2, kIsin.name, "x2");
   if (!first.is_array() && !second.is_array())
     core::fail(Fault::kType, "isin(): x1 or x2 must be an array; both are Python numbers");
   const core::ScalarType type = promote_operands(first, second, kIsin.name);

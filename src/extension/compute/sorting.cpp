@@ -7,20 +7,68 @@
 #include "core/error.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/object_text.hpp"
-#include "extension/capi/signals.hpp"
+#include "extension/capi/gil.hpp"
 #include "extension/compute/indexing/taking.hpp"
 #include "extension/compute/operands.hpp"
-#include "extension/compute/sorting_rows.hpp"
 #include "extension/compute/tables.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/conversions.hpp"
+#include "extension/objects/function_row.hpp"
 
 namespace refarray::extension {
 namespace {
 
 using core::Fault;
+
+constexpr FunctionRow kSort{
+    "sort",
+    "x, /, *, axis=-1, descending=False, stable=True",
+    Category::kSorting,
+    2021,
+    R"doc(Return a sorted copy of x along an axis.
+
+x: an array of a real-valued dtype or bool. NaN is greater than all numbers, so
+    that it comes last, or first if descending.
+stable: sorting is always stable: equal elements, among them -0.0 and 0.0, keep
+    their order, also if descending.
+
+Raises TypeError for complex numbers, which have no order, and for other dtypes,
+IndexError for an axis out of range, NotImplementedError on a device.)doc",
+};
+
+constexpr FunctionRow kArgsort{
+    "argsort",
+    "x, /, *, axis=-1, descending=False, stable=True",
+    Category::kSorting,
+    2021,
+    R"doc(Return the indices that sort x along an axis, as an int64 array.
+
+x: an array of a real-valued dtype or bool. NaN is greater than all numbers.
+stable: sorting is always stable: the indices of equal elements ascend, also if
+    descending.
+
+Raises TypeError for complex numbers, which have no order, and for other dtypes,
+IndexError for an axis out of range, NotImplementedError on a device.)doc",
+};
+
+constexpr FunctionRow kSearchsorted{
+    "searchsorted",
+    "x1, x2, /, *, side='left', sorter=None",
+    Category::kSearching,
+    2023,
+    R"doc(Return where elements of x2 belong in the sorted array x1, as an int64 array.
+
+x1: an array of ndim 1 in ascending order, or in any order if sorter is given.
+x2: an array, or a Python number, which takes the dtype of x1.
+side: 'left' for the position before equal elements, 'right' for that after them.
+sorter: the integers that sort x1, as from argsort(x1).
+
+The dtypes are real-valued or bool, and promote to a common one. NaN is greater
+than all numbers, as for sort(). Raises TypeError for other dtypes, ValueError for
+other shapes and sides, IndexError for an index of sorter out of range, and
+NotImplementedError on a device.)doc",
+};
 
 /// A strict namespace takes the real-valued dtypes of the standard, to which bool does not belong.
 void require_order(const State& state, const core::DType& dtype, const char* function) {
@@ -79,14 +127,6 @@ core::Array by_sorter(const State& state, const core::ArrayView& x1, PyObject* s
   return take_along(x1, order, 0, "searchsorted()");
 }
 
-/// The array itself, or `owner`, a copy of it with another dtype.
-core::ArrayView converted(const core::ArrayView& array, const core::DType& dtype,
-                          core::Array& owner) {
-  if (array.dtype == dtype) return array;
-  owner = working_copy(array, dtype);
-  return owner;
-}
-
 Ref searchsorted(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
   const auto [x1, x2, side, sorter] = bind<kSearchsorted>(state, args, nargs, kwnames);
@@ -94,11 +134,7 @@ Ref searchsorted(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyOb
   if (array.ndim != 1)
     core::fail(Fault::kValue, "searchsorted(): x1 has ndim ", array.ndim, "; it must be 1");
   Operand first(state, x1), second(state, x2);
-  if (!second) {
-    core::fail(Fault::kType, "searchsorted(): x2 must be an array or a Python number, not ",
-               type_name(x2), "; asarray() makes an array");
-  }
-  if (second.is_array()) require_computable_memory(second.view(), kSearchsorted.name);
+  require_value(second, x2, kSearchsorted.name, "x2");
   const core::DType dtype = core::scalar_dtype(promote_operands(first, second, kSearchsorted.name));
   require_order(state, dtype, kSearchsorted.name);
   const bool after_equals = is_right(side);

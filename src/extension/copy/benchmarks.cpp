@@ -1,6 +1,4 @@
-// Implements the functions that the copy benchmarks time: a copy, a memcpy, and copy planning
-// alone.
-#include "extension/copy/benchmarks.hpp"
+// The functions that the copy benchmarks time: a copy, a memcpy, and copy planning alone.
 
 #include <algorithm>
 #include <cstdint>
@@ -11,7 +9,7 @@
 #include "core/error.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
-#include "extension/copy/copy_docs.hpp"
+#include "extension/capi/methods.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/objects/conversions.hpp"
 
@@ -19,6 +17,21 @@ namespace refarray::extension {
 namespace {
 
 using core::Fault;
+
+constexpr char kCopyIntoDoc[] = R"doc(_copy_into($module, dst, src, /)
+--
+
+Copy the elements of src to dst, which has the same shape; for the benchmarks.)doc";
+
+constexpr char kMemcpyDoc[] = R"doc(_memcpy($module, dst, src, /)
+--
+
+Copy the bytes of one row-major array to another by memcpy(); for the benchmarks.)doc";
+
+constexpr char kPlanCopiesDoc[] = R"doc(_plan_copies($module, dst, src, count, /)
+--
+
+Plan the copy of src to dst `count` times without copying; for the benchmarks.)doc";
 
 /// Without indexing and without a result array, which assignment would add to the time.
 Ref copy_into(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {

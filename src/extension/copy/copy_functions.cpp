@@ -1,24 +1,98 @@
-// Implements astype(), copy() and to_device().
+// Implements astype(), copy() and to_device(); and the settings of copies: REFARRAY_ISA and
+// REFARRAY_COPY_THREADS, and the module functions.
 #include "extension/copy/copy_functions.hpp"
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
 
 #include "core/copy/copy.hpp"
 #include "core/error.hpp"
+#include "core/kernels/table.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/driver_calls.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/modules.hpp"
-#include "extension/capi/object_text.hpp"
-#include "extension/copy/copy_docs.hpp"
+#include "extension/capi/lookup.hpp"
+#include "extension/capi/methods.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/devices/exchange_arguments.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/conversions.hpp"
+#include "extension/objects/function_row.hpp"
 #include "runtime/runtime.hpp"
 
 namespace refarray::extension {
 namespace {
 
 using core::Fault;
+
+constexpr FunctionRow kAstype{
+    "astype",
+    "x, dtype, /, *, copy=True, device=None",
+    Category::kDataType,
+    2021,
+    R"doc(Return the elements of x converted to dtype in a new, writable, row-major array.
+
+Conversion to a float rounds once, to nearest, ties to even. Conversion of a
+float to an integer truncates toward zero and saturates at the limits of dtype.
+Any non-zero value converts to True.
+
+copy: False returns x itself if neither dtype nor device changes.
+device: the device of the result. None keeps the device of x, except that
+    pinned host memory is copied to the CPU.
+
+Raises TypeError for a conversion from complex to real and for a conversion of
+vector elements to another dtype, and BufferError if the memory of x or the
+device cannot be used by this build.)doc",
+};
+
+constexpr char kCopyFunctionDoc[] = R"doc(copy($module, x, /)
+--
+
+Return a new, writable, row-major array with the elements of x.
+
+The copy is on the device of x; pinned host memory is copied to the CPU.
+
+Raises TypeError if x is not an Array, BufferError if its memory cannot be read,
+and MemoryError. Extension of the array API; asarray(x, copy=True) is its
+standard spelling.)doc";
+
+constexpr char kToDeviceFunctionDoc[] =
+    R"doc(to_device($module, x, device, /, *, stream=None)
+--
+
+Return the elements of x on device.
+
+If x is already there and no stream is given, the result shares its memory;
+otherwise it is a copy.
+
+device: a Device or its name, such as 'cpu' or 'cuda:0'.
+stream: the stream that the copy is enqueued on: a handle as DLPack defines it
+    for the device, or an object with __cuda_stream__. None uses the current
+    stream. Between arrays on the CPU only None is allowed.
+
+Raises BufferError if this build cannot allocate on device, ValueError for an
+unknown device name or a stream that the device does not have, and TypeError for
+arguments of other types. Array API: to_device.)doc";
+
+constexpr char kAstypeMethodDoc[] = R"doc(astype($self, dtype, /, *, copy=True, device=None)
+--
+
+Return the elements converted to dtype in a new, writable, row-major array.
+
+The result is on device; None keeps the array's own, except that pinned host
+memory is copied to the CPU. copy=False returns the array itself if neither dtype
+nor device changes. Raises TypeError for a conversion from complex to real and for
+a conversion of vector elements to another dtype. See refarray.astype for the
+rounding rules.)doc";
+
+constexpr char kCopyMethodDoc[] = R"doc(copy($self, /)
+--
+
+Return a new, writable, row-major array with the same elements.
+
+The copy is on the same device; pinned host memory is copied to the CPU. Raises
+BufferError if the memory cannot be read, and MemoryError.)doc";
 
 /// Takes True and False only: truth testing would accept copy=None and copy="no".
 bool to_bool(PyObject* object, const char* what) {
@@ -139,6 +213,94 @@ PyMethodDef kCopyMethods[] = {
     {"astype", method<&astype_method>(), kKeywords, kAstypeMethodDoc},
     {"copy", method<&copy_method>(), METH_NOARGS, kCopyMethodDoc},
     {"to_device", method<&to_device_method>(), kKeywords, kToDeviceMethodDoc},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+// --- Settings.
+
+namespace {
+
+constexpr char kSetCopyThreadsDoc[] = R"doc(set_copy_threads($module, count, /)
+--
+
+Set the number of threads that share each copy of more than 4 MiB.
+
+count: 1 to 256, including the calling thread. The default is the value of
+    REFARRAY_COPY_THREADS, or 1.
+
+The setting applies to the whole process; a copy in progress keeps its threads.
+Helper threads start with a copy and end with it, so that fork() is safe at any
+time. Raises ValueError for a count out of range.)doc";
+
+constexpr char kGetCopyThreadsDoc[] = R"doc(get_copy_threads($module, /)
+--
+
+Return the number of threads that share each copy of more than 4 MiB.
+
+See set_copy_threads.)doc";
+
+constexpr char kUseIsaDoc[] = R"doc(_use_isa($module, name, /)
+--
+
+Use the copy kernels of an instruction set in the whole process.
+
+name: an entry of _build_info()['isas']. Raises ValueError for any other name.)doc";
+
+constexpr std::int64_t kMaxThreads = 256;
+constexpr const char* kIsaVariable = "REFARRAY_ISA";
+constexpr const char* kThreadsVariable = "REFARRAY_COPY_THREADS";
+
+std::string isa_names() {
+  const core::kernels::Choices all = core::kernels::choices();
+  std::string out;
+  for (int i = 0; i < all.count; ++i) {
+    if (i > 0) out += ", ";
+    out += all.tables[i]->name;
+  }
+  return out;
+}
+
+/// `source` names the argument or environment variable in the message.
+void use_isa(const char* name, const char* source) {
+  if (core::kernels::use(name)) return;
+  core::fail(Fault::kValue, source, " is '", name, "'; this processor supports ", isa_names());
+}
+
+void use_threads(std::int64_t count, const char* source) {
+  if (count < 1 || count > kMaxThreads)
+    core::fail(Fault::kValue, source, " is ", count, "; the range is 1 to ", kMaxThreads);
+  core::set_copy_threads(static_cast<int>(count));
+}
+
+Ref set_copy_threads(PyObject*, PyObject* count) {
+  use_threads(to_int64(count, "count"), "count");
+  return Ref::borrow(Py_None);
+}
+
+Ref get_copy_threads(PyObject*, PyObject*) { return check(PyLong_FromLong(core::copy_threads())); }
+
+Ref use_isa_function(PyObject*, PyObject* name) {
+  if (!PyUnicode_Check(name)) core::fail(Fault::kType, "name must be a str, not ", type_name(name));
+  use_isa(std::string(utf8(name)).c_str(), "name");
+  return Ref::borrow(Py_None);
+}
+
+}  // namespace
+
+void read_copy_settings() {
+  const char* const isa = std::getenv(kIsaVariable);
+  if (isa != nullptr && *isa != '\0') use_isa(isa, kIsaVariable);
+  const char* const threads = std::getenv(kThreadsVariable);
+  if (threads == nullptr || *threads == '\0') return;
+  char* end = nullptr;
+  const std::int64_t count = std::strtoll(threads, &end, 10);
+  use_threads(*end == '\0' ? count : 0, kThreadsVariable);
+}
+
+PyMethodDef kCopySettingFunctions[] = {
+    {"set_copy_threads", method<&set_copy_threads>(), METH_O, kSetCopyThreadsDoc},
+    {"get_copy_threads", method<&get_copy_threads>(), METH_NOARGS, kGetCopyThreadsDoc},
+    {"_use_isa", method<&use_isa_function>(), METH_O, kUseIsaDoc},
     {nullptr, nullptr, 0, nullptr},
 };
 

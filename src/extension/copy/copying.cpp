@@ -10,7 +10,6 @@
 #include "extension/capi/driver_calls.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
-#include "extension/capi/signals.hpp"
 #include "extension/objects/array_object.hpp"
 #include "runtime/runtime.hpp"
 

@@ -5,7 +5,6 @@
 
 #include "core/ledger.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/objects/namespace.hpp"
 

@@ -14,7 +14,6 @@
 
 #include "core/error.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/copy/ways_out.hpp"
 #include "extension/interop/protocol_order.hpp"

@@ -6,7 +6,6 @@
 #include "core/error.hpp"
 #include "extension/capi/driver_calls.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/object_text.hpp"
 #include "extension/devices/stream_type.hpp"
 #include "extension/objects/conversions.hpp"
 
@@ -92,7 +91,7 @@ runtime::GivenStream stream_of_object(PyObject* object, const Ref& method) {
   if (out.negative)
     raise(PyExc_ValueError, "the stream of %s is negative", type_name(object).c_str());
   out.kind = runtime::GivenStream::Kind::kObject;
-  if (is_stream(object)) out.owner = stream_in(object)->device();
+  out.owner = device_of_stream(object);
   return out;
 }
 

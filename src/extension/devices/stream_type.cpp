@@ -1,29 +1,271 @@
-// The Python type Stream, and the module functions on current streams. The types Stream and Event
-// are created on first use, since most programs use no device.
+// The Python types Stream and Event, and the module functions on current streams. The types are
+// created on first use, since most programs use no device.
 #include "extension/devices/stream_type.hpp"
 
+#include <Python.h>
+
 #include <array>
+#include <initializer_list>
+#include <new>
 #include <utility>
+#include <vector>
 
 #include "core/error.hpp"
 #include "core/ledger.hpp"
 #include "extension/capi/args.hpp"
+#include "extension/capi/compat.hpp"
+#include "extension/capi/driver_calls.hpp"
+#include "extension/capi/errors.hpp"
+#include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
-#include "extension/capi/object_text.hpp"
-#include "extension/devices/device_docs.hpp"
+#include "extension/capi/ref.hpp"
+#include "extension/capi/state.hpp"
 #include "extension/devices/exchange_arguments.hpp"
 #include "extension/objects/conversions.hpp"
+#include "runtime/runtime.hpp"
 
 namespace refarray::extension {
 namespace {
 
 using core::Fault;
+using runtime::EventPtr;
+using runtime::StreamPtr;
+
+/// A Python object that owns a StreamPtr or an EventPtr.
+template <class Pointer>
+struct PointerObject {
+  PyObject head;
+  Pointer value;
+};
+
+template <class Pointer>
+Pointer& pointer_in(PyObject* self) noexcept {
+  return reinterpret_cast<PointerObject<Pointer>*>(self)->value;
+}
+StreamPtr& stream_in(PyObject* self) noexcept { return pointer_in<StreamPtr>(self); }
+EventPtr& event_in(PyObject* self) noexcept { return pointer_in<EventPtr>(self); }
+
+template <class Pointer>
+Ref wrap(PyTypeObject* type, Pointer pointer) {
+  auto* self = PyObject_New(PointerObject<Pointer>, type);
+  if (self == nullptr) throw ErrorSet{};
+  ::new (&self->value) Pointer(std::move(pointer));
+  return Ref::steal(reinterpret_cast<PyObject*>(self));
+}
+
+template <class Pointer>
+void dealloc(PyObject* self) noexcept {
+  const Ref type =
+      Ref::steal(reinterpret_cast<PyObject*>(Py_TYPE(self)));  // instances own their heap type
+  {
+    const ErrorGuard guard;
+    const GilRelease released(!compat::is_finalizing());  // the destructor may call a driver
+    pointer_in<Pointer>(self).~Pointer();
+  }
+  PyObject_Free(self);
+}
+
+/// Runs `body`, which may call a driver, without the GIL.
+template <class Body>
+auto without_gil(Body body) {
+  const DriverCalls here;
+  return body();
+}
+
+PyTypeObject* type_in(const State& state, Slot slot) noexcept {
+  return reinterpret_cast<PyTypeObject*>(state.get(slot));
+}
+
+const State& state_of_type(PyTypeObject* type) noexcept {
+  return *static_cast<State*>(PyType_GetModuleState(type));
+}
+
+/// The stream in a Stream argument. Throws Fault::kType for any other object.
+const StreamPtr& to_stream_object(const State& state, PyObject* object) {
+  if (Py_TYPE(object) == type_in(state, Slot::kStreamType)) return stream_in(object);
+  core::fail(Fault::kType, "stream must be a refarray.Stream, not ", type_name(object));
+}
+
+/// Converts a device argument. Throws Fault::kValue if the device has no streams.
+core::Device to_streamed_device(const State& state, PyObject* object) {
+  const core::Device device = to_device_value(state, object);
+  if (!device.is_host() && device.kind != core::DeviceKind::kCudaManaged) return device;
+  core::fail(Fault::kValue, "device ", core::name(device),
+             " has no streams; use a device such as 'cuda:0' or 'rocm:0'");
+}
+
+/// Creates the type of such objects.
+template <class Pointer, auto kNew>
+Ref make_type(PyObject* module, const char* name, const char* doc, PyMethodDef* methods,
+              PyGetSetDef* getters, std::initializer_list<PyType_Slot> extra) {
+  std::vector<PyType_Slot> slots{
+      {Py_tp_doc, const_cast<char*>(doc)},
+      {Py_tp_new, slot_pointer<kNew>()},
+      {Py_tp_dealloc, reinterpret_cast<void*>(&dealloc<Pointer>)},
+      {Py_tp_methods, methods},
+      {Py_tp_getset, getters},
+  };
+  slots.insert(slots.end(), extra);
+  slots.push_back({0, nullptr});
+  PyType_Spec spec{name, static_cast<int>(sizeof(PointerObject<Pointer>)), 0,
+                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, slots.data()};
+  return compat::make_immortal(check(compat::new_type(module, &spec)));
+}
+
+// --- The Event type
+
+constexpr char kEventDoc[] = R"doc(Event(device, *, timing=False)
+--
+
+A marker for a position in a stream.
+
+device: a Device or its name.
+timing: if True, elapsed_ms() can measure the time between two such events.
+
+Raises BufferError for a device that cannot be used, DriverError.)doc";
+
+constexpr char kEventRecordDoc[] = R"doc(record($self, stream, /)
+--
+
+Make the event mark the work queued in the stream so far.
+
+Streams that already wait for the event keep waiting for the previous position.
+
+Raises ValueError for a stream of another device, BufferError for the legacy default
+stream while a stream that is ordered with it captures a graph, DriverError.)doc";
+
+constexpr char kEventSynchronizeDoc[] = R"doc(synchronize($self, /)
+--
+
+Wait until the work that the event marks is done.
+
+Raises BufferError if the event was recorded in a graph capture, DriverError.)doc";
+
+constexpr char kEventElapsedMsDoc[] = R"doc(elapsed_ms($self, end, /)
+--
+
+Return the time from this event to end in milliseconds, a float.
+
+Both events must have been created with timing=True and must be done.)doc";
+
+constexpr char kEventDoneDoc[] = R"doc(Whether the work that the event marks is done.
+
+Raises BufferError if the event was recorded in a graph capture.)doc";
+
+Ref event_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  const char* const names[] = {"device", "timing", nullptr};
+  PyObject* device = nullptr;
+  int timing = 0;
+  parse_arguments(args, kwargs, "O|$p:Event", names, &device, &timing);
+  const core::Device on = to_streamed_device(state_of_type(type), device);
+  return wrap(type, without_gil([&] { return runtime::new_event(on, timing != 0); }));
+}
+
+Ref event_record(PyObject* self, PyObject* object) {
+  const StreamPtr stream = to_stream_object(state_of_type(Py_TYPE(self)), object);
+  const EventPtr event = event_in(self);
+  without_gil([&] { runtime::record(*event, stream); });
+  return Ref::borrow(Py_None);
+}
+
+Ref event_synchronize(PyObject* self, PyObject*) {
+  const EventPtr event = event_in(self);
+  core::note(core::Entry::kSynchronization, 0);
+  without_gil([&] { runtime::synchronize(*event); });
+  return Ref::borrow(Py_None);
+}
+
+Ref event_elapsed(PyObject* self, PyObject* object) {
+  if (Py_TYPE(object) != Py_TYPE(self)) {
+    core::fail(Fault::kType, "end must be a refarray.Event, not ", type_name(object));
+  }
+  const EventPtr begin = event_in(self);
+  const EventPtr end = event_in(object);
+  const float milliseconds = without_gil([&] { return runtime::elapsed_ms(*begin, *end); });
+  return check(PyFloat_FromDouble(static_cast<double>(milliseconds)));
+}
+
+Ref event_done(PyObject* self, void*) {
+  const EventPtr event = event_in(self);
+  return check(PyBool_FromLong(without_gil([&] { return runtime::is_done(*event); })));
+}
+
+PyMethodDef event_methods[] = {
+    {"record", method<&event_record>(), METH_O, kEventRecordDoc},
+    {"synchronize", method<&event_synchronize>(), METH_NOARGS, kEventSynchronizeDoc},
+    {"elapsed_ms", method<&event_elapsed>(), METH_O, kEventElapsedMsDoc},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyGetSetDef event_getters[] = {{"done", slot<&event_done>, nullptr, kEventDoneDoc, nullptr},
+                               {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+Ref make_event_type(PyObject* module) {
+  return make_type<EventPtr, &event_new>(module, "refarray.Event", kEventDoc, event_methods,
+                                         event_getters, {});
+}
 
 std::uint64_t handle_of(const StreamPtr& stream) noexcept {
   return reinterpret_cast<std::uintptr_t>(stream->give_handle());
 }
 
 // --- The Stream type
+
+constexpr char kStreamDoc[] = R"doc(Stream(device, handle=None)
+--
+
+A queue of work on a device. Work in different streams may run concurrently.
+
+device: a Device or its name.
+handle: None creates a stream, which is destroyed with its last use. An int or an
+    object with __cuda_stream__() wraps a stream that another library owns; the owner
+    must keep it alive as long as the Stream object lives. 0 is the legacy default stream.
+
+Raises BufferError for a device that cannot be used or a stream of another device,
+ValueError for a handle that the vendor does not define, DriverError.)doc";
+
+constexpr char kStreamProtocolDoc[] = R"doc(__cuda_stream__($self, /)
+--
+
+Return (0, handle): the CUDA stream protocol, version 0.)doc";
+
+constexpr char kStreamSynchronizeDoc[] = R"doc(synchronize($self, /)
+--
+
+Wait until all work in the stream is done.
+
+Raises BufferError while the stream captures a graph.)doc";
+
+constexpr char kStreamRecordDoc[] = R"doc(record($self, /)
+--
+
+Return a new Event that marks the work queued in the stream so far.
+
+Raises BufferError for the legacy default stream while a stream that is ordered with it
+captures a graph, DriverError.)doc";
+
+constexpr char kStreamWaitDoc[] = R"doc(wait($self, other, /)
+--
+
+Make work queued in this stream from now on wait for other.
+
+other: an Event, or a Stream, which means the work queued in it so far. The host does
+    not wait.
+
+Raises ValueError for another vendor's device, DriverError, and BufferError where the
+wait would invalidate a graph capture: a capturing stream waits for its own capture
+only, and the legacy default stream for none.)doc";
+
+constexpr char kStreamDeviceDoc[] = R"doc(The Device to which the stream belongs.)doc";
+
+constexpr char kStreamHandleDoc[] =
+    R"doc(The driver's stream handle, an int.
+
+1 and 2 are CUDA's default streams, 0 is ROCm's.)doc";
+
+constexpr char kStreamDoneDoc[] =
+    R"doc(Whether all work in the stream is done.
+
+Raises BufferError while the stream captures a graph.)doc";
 
 Ref stream_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   const char* const names[] = {"device", "handle", nullptr};
@@ -151,6 +393,41 @@ Ref stream_types(PyObject* module, PyObject*) {
 
 // --- The calling thread's current streams
 
+constexpr char kStreamTypesDoc[] = R"doc(_stream_types($module, /)
+--
+
+Return the types Stream and Event.)doc";
+
+constexpr char kCurrentStreamDoc[] = R"doc(_current_stream($module, device, /)
+--
+
+Return the calling thread's current stream on a device.)doc";
+
+constexpr char kSetCurrentStreamDoc[] = R"doc(_set_current_stream($module, stream, /)
+--
+
+Set the calling thread's current stream on the stream's device.
+
+Returns the stream set before, or None.)doc";
+
+constexpr char kResetCurrentStreamDoc[] =
+    R"doc(_reset_current_stream($module, device, before, /)
+--
+
+Restore the current stream that _set_current_stream() returned.
+
+before: None means that no stream was set.)doc";
+
+constexpr char kSynchronizeDoc[] = R"doc(_synchronize($module, device, /)
+--
+
+Wait for all work on a device, then free the memory that was waiting for it.)doc";
+
+constexpr char kEmptyCacheDoc[] = R"doc(_empty_cache($module, device, /)
+--
+
+Return the memory that nothing uses to the driver.)doc";
+
 Ref current_stream(PyObject* module, PyObject* device) {
   State& state = State::of_module(module);
   ensure_types(module, state);
@@ -196,16 +473,10 @@ Ref empty_cache(PyObject* module, PyObject* device) {
 
 }  // namespace
 
-const StreamPtr& to_stream_object(const State& state, PyObject* object) {
-  if (Py_TYPE(object) == type_in(state, Slot::kStreamType)) return stream_in(object);
-  core::fail(core::Fault::kType, "stream must be a refarray.Stream, not ", type_name(object));
-}
-
-core::Device to_streamed_device(const State& state, PyObject* object) {
-  const core::Device device = to_device_value(state, object);
-  if (!device.is_host() && device.kind != core::DeviceKind::kCudaManaged) return device;
-  core::fail(core::Fault::kValue, "device ", core::name(device),
-             " has no streams; use a device such as 'cuda:0' or 'rocm:0'");
+std::optional<core::Device> device_of_stream(PyObject* object) noexcept {
+  const bool is_stream =
+      compat::dealloc_of(Py_TYPE(object)) == reinterpret_cast<void*>(&dealloc<StreamPtr>);
+  return is_stream ? std::optional(stream_in(object)->device()) : std::nullopt;
 }
 
 PyMethodDef kStreamFunctions[] = {

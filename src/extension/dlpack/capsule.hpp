@@ -5,8 +5,8 @@
 
 #include <cstring>
 
+#include "extension/capi/compat.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/free_threading.hpp"
 #include "refarray/dlpack/managed.hpp"
 
 namespace refarray::extension {

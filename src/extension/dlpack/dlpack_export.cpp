@@ -13,7 +13,6 @@
 #include "extension/copy/ways_out.hpp"
 #include "extension/devices/exchange_arguments.hpp"
 #include "extension/dlpack/capsule.hpp"
-#include "extension/dlpack/dlpack_docs.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/conversions.hpp"
 #include "extension/objects/namespace.hpp"
@@ -21,6 +20,18 @@
 
 namespace refarray::extension {
 namespace {
+
+constexpr char kToCapsuleDoc[] =
+    R"doc(to_capsule($module, x, /, *, stream=None, max_version=None, dl_device=None, copy=None)
+--
+
+Export an array as a bare DLPack capsule, for libraries that exchange capsules directly.
+
+The keyword arguments are those of Array.__dlpack__. The capsule is a legacy one unless
+max_version is (1, 0) or later. The first consumer to take it owns the tensor; if nobody
+does, the capsule's destructor releases the memory.
+
+Raises TypeError when x is not an Array, and whatever Array.__dlpack__ raises.)doc";
 
 constexpr Signature<4> kDlpack{"__dlpack__",
                                {Key::kStream, Key::kMaxVersion, Key::kDlDevice, Key::kCopy}};
@@ -234,17 +245,17 @@ runtime::Lent order_without_gil(const core::ArrayView& array, const runtime::Str
 }
 
 PyMethodDef kExportMethods[] = {
-    {"__dlpack__", method<&array_dlpack>(), METH_FASTCALL | METH_KEYWORDS, doc::kDlpack},
-    {"__dlpack_device__", method<&array_dlpack_device>(), METH_NOARGS, doc::kDlpackDevice},
+    {"__dlpack__", method<&array_dlpack>(), METH_FASTCALL | METH_KEYWORDS, kDlpackDoc},
+    {"__dlpack_device__", method<&array_dlpack_device>(), METH_NOARGS, kDlpackDeviceDoc},
     {nullptr, nullptr, 0, nullptr}};
 
 PyMethodDef kStrictExportMethods[] = {
-    {"__dlpack__", method<&strict_dlpack>(), METH_FASTCALL | METH_KEYWORDS, doc::kDlpack},
+    {"__dlpack__", method<&strict_dlpack>(), METH_FASTCALL | METH_KEYWORDS, kDlpackDoc},
     {nullptr, nullptr, 0, nullptr},
 };
 
 PyMethodDef kExportFunctions[] = {
-    {"to_capsule", method<&module_to_capsule>(), METH_FASTCALL | METH_KEYWORDS, doc::kToCapsule},
+    {"to_capsule", method<&module_to_capsule>(), METH_FASTCALL | METH_KEYWORDS, kToCapsuleDoc},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace refarray::extension

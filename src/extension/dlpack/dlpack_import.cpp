@@ -14,20 +14,65 @@
 #include "extension/capi/args.hpp"
 #include "extension/capi/driver_calls.hpp"
 #include "extension/capi/gil.hpp"
+#include "extension/capi/lookup.hpp"
 #include "extension/capi/methods.hpp"
-#include "extension/capi/modules.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/devices/exchange_arguments.hpp"
+#include "extension/dlpack/c_tables.hpp"
 #include "extension/dlpack/capsule.hpp"
-#include "extension/dlpack/dlpack_docs.hpp"
-#include "extension/dlpack/exchange_table.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/conversions.hpp"
 #include "extension/objects/foreign_objects.hpp"
+#include "extension/objects/function_row.hpp"
 #include "runtime/runtime.hpp"
 
 namespace refarray::extension {
 namespace {
+
+constexpr FunctionRow kFromDlpack{
+    "from_dlpack",
+    "x, /, *, device=None, copy=None, max_version=None",
+    Category::kCreation,
+    2021,
+    R"doc(Import the data of any DLPack producer as an array (array API 2025.12, DLPack 1.3).
+
+x: An object whose type has __dlpack__ and __dlpack_device__: both are called, the device
+    first. Exactly numpy.ndarray is not asked for its device. A type with only a C exchange
+    table is imported by it, without keyword arguments.
+device: The device of the result. None is the device of x.
+copy: True returns independent, writable data whatever the producer does; False never
+    copies; None copies if needed.
+max_version: The (major, minor) to pass to the producer, lowered to the version that
+    refarray implements. An extension of the standard.
+
+The result keeps the producer's memory alive and calls the producer's deleter exactly once,
+after its last view has been deleted. Read-only data stays read-only.
+
+With REFARRAY_AUDIT=1 in the environment, the audit event refarray.from_dlpack(type, route)
+says which of the three it is.
+
+Raises AttributeError when x is not a producer; BufferError for data that cannot be used,
+naming the field, the value and the limit, and for a masked array of NumPy; NoCopyError
+when copy=False is impossible; and whatever the producer raises.)doc",
+};
+
+constexpr char kFromCapsuleDoc[] = R"doc(from_capsule($module, capsule, /)
+--
+
+Import the managed tensor in a bare DLPack capsule, legacy or versioned, as an array.
+
+A capsule has one consumer: it is renamed before anything in it is read, and importing it
+again raises BufferError.
+
+Raises TypeError for anything but a capsule, and BufferError for a tensor that cannot be
+used, after calling its deleter.)doc";
+
+constexpr char kFromExchangeApiDoc[] = R"doc(_from_exchange_api($module, x, /)
+--
+
+Import x through the C exchange table of its type, even if x is an Array.
+
+Raises TypeError when the type has no usable table, and whatever from_dlpack raises.)doc";
 
 constexpr Signature<1> kFromCapsule{"from_capsule", {Key::kCapsule}, 1, 1};
 
@@ -63,7 +108,7 @@ Ref module_from_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t nargs
   if (nargs == 1 && kwnames == nullptr) {
     return is_array(state, args[0]) ? alias_array(state, args[0]) : import_plain(state, args[0]);
   }
-  const auto [x, device, copy, max_version] = bind<doc::kFromDlpack>(state, args, nargs, kwnames);
+  const auto [x, device, copy, max_version] = bind<kFromDlpack>(state, args, nargs, kwnames);
   return import_with(state, x, to_import_request(state, device, copy, max_version));
 }
 
@@ -293,10 +338,10 @@ void read_audit_setting() noexcept {
 }
 
 PyMethodDef kImportFunctions[] = {
-    entry<doc::kFromDlpack, &module_from_dlpack>(),
+    entry<kFromDlpack, &module_from_dlpack>(),
     {"from_capsule", method<&module_from_capsule>(), METH_FASTCALL | METH_KEYWORDS,
-     doc::kFromCapsule},
-    {"_from_exchange_api", method<&module_from_exchange_api>(), METH_O, doc::kFromExchangeApi},
+     kFromCapsuleDoc},
+    {"_from_exchange_api", method<&module_from_exchange_api>(), METH_O, kFromExchangeApiDoc},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace refarray::extension

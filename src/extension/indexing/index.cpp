@@ -1,15 +1,12 @@
 // Implements Index: what each entry is, and for which axes it stands.
-#include "extension/indexing/index.hpp"
-
 #include <string>
 #include <utility>
 
 #include "core/error.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/creation/asarray.hpp"
-#include "extension/indexing/strict_index.hpp"
+#include "extension/indexing/indexing.hpp"
 #include "extension/objects/namespace.hpp"
 
 namespace refarray::extension {

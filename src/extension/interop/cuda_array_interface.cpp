@@ -11,7 +11,6 @@
 #include "extension/dlpack/dlpack_export.hpp"
 #include "extension/interop/array_interface.hpp"
 #include "extension/interop/buffer.hpp"
-#include "extension/interop/interface_reader.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/conversions.hpp"
 #include "runtime/runtime.hpp"

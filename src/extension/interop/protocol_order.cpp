@@ -1,10 +1,9 @@
 // asarray()'s protocols, tried in order: DLPack, buffer, array interfaces, __array__.
 #include "extension/interop/protocol_order.hpp"
 
+#include "extension/capi/errors.hpp"
+#include "extension/capi/lookup.hpp"
 #include "extension/capi/methods.hpp"
-#include "extension/capi/modules.hpp"
-#include "extension/capi/object_text.hpp"
-#include "extension/capi/type_lookup.hpp"
 #include "extension/dlpack/dlpack_import.hpp"
 #include "extension/dlpack/producer.hpp"
 #include "extension/interop/array_interface.hpp"

@@ -4,16 +4,12 @@
 #include "core/ledger.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
+#include "extension/capi/lookup.hpp"
 #include "extension/capi/methods.hpp"
-#include "extension/capi/modules.hpp"
-#include "extension/capi/object_text.hpp"
-#include "extension/copy/copy_docs.hpp"
 #include "extension/copy/copy_functions.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/devices/exchange_arguments.hpp"
-#include "extension/dlpack/dlpack_docs.hpp"
 #include "extension/dlpack/dlpack_export.hpp"
-#include "extension/modes/namespace_functions.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/conversions.hpp"
 #include "extension/objects/namespace.hpp"
@@ -58,18 +54,6 @@ constexpr int kKeywords = METH_FASTCALL | METH_KEYWORDS;
 
 }  // namespace
 
-Ref moved(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
-  if (nargs != 2 || !is_any_array(args[0]))
-    core::fail(Fault::kType, "_moved() takes an array and a dtype or None");
-  const State& state = State::of_module(module);
-  const core::ArrayView view = view_of(args[0]);
-  const core::DType dtype = to_dtype_or(state, args[1], view.dtype);
-  require_convertible(view.dtype, dtype);
-  const bool with_host = !state.modes.off_host || !is_off_host(args[0]);
-  note_transfer(core::nbytes_of(view.size(), dtype), with_host);
-  return make_array(state, working_copy(view, dtype));
-}
-
 PyMethodDef kDeviceMethods[] = {
     {"to_device", method<&to_device>(), kKeywords, kToDeviceMethodDoc},
     {nullptr, nullptr, 0, nullptr},
@@ -81,8 +65,8 @@ PyGetSetDef kOffHostGetters[] = {
 };
 
 PyMethodDef kOffHostMethods[] = {
-    {"__dlpack__", method<&dlpack>(), kKeywords, doc::kDlpack},
-    {"__dlpack_device__", method<&dlpack_device>(), METH_NOARGS, doc::kDlpackDevice},
+    {"__dlpack__", method<&dlpack>(), kKeywords, kDlpackDoc},
+    {"__dlpack_device__", method<&dlpack_device>(), METH_NOARGS, kDlpackDeviceDoc},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -7,17 +7,53 @@
 #include "dlpack/exchange_api.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/gil.hpp"
+#include "extension/capi/lookup.hpp"
 #include "extension/capi/methods.hpp"
-#include "extension/capi/type_lookup.hpp"
 #include "extension/dlpack/capsule.hpp"
 #include "extension/dlpack/producer.hpp"
-#include "extension/module/module_docs.hpp"
 #include "extension/objects/conversions.hpp"
 #include "refarray/dlpack/managed.hpp"
 #include "runtime/runtime.hpp"
 
 namespace refarray::extension {
 namespace {
+
+constexpr char kInspectCapsuleDoc[] = R"doc(_inspect_capsule($module, capsule, /)
+--
+
+Return the fields of the managed tensor in an unconsumed DLPack capsule as a dict.
+
+The capsule stays unconsumed. Of an unknown major version only the fields before
+dl_tensor are read. Raises TypeError if the argument is not a capsule, ValueError if
+its name is not that of an unconsumed DLPack capsule.)doc";
+
+constexpr char kInspectExchangeApiDoc[] = R"doc(_inspect_exchange_api($module, type, /)
+--
+
+Describe the C exchange table of a type as a dict, or return None if it has none.
+
+The dict says which functions are set; none is called.)doc";
+
+constexpr char kFindOnTypeDoc[] = R"doc(_find_on_type($module, type_and_name, /)
+--
+
+Look up an attribute as from_dlpack() does: by the type cache, and by the MRO.
+Returns two lists, each empty or with the unbound attribute.)doc";
+
+constexpr char kProbeDriversDoc[] = R"doc(_probe_drivers($module, /)
+--
+
+Return one dict per GPU vendor: its driver library, the number of devices, errors.)doc";
+
+constexpr char kBuildInfoDoc[] = R"doc(_build_info($module, /)
+--
+
+Return how this extension was built, as a dict.)doc";
+
+constexpr char kNoopDoc[] = R"doc(_noop($module, x, /)
+--
+
+Return x. Benchmarks measure in units of one such call.)doc";
 
 /// Builds a dict. set() steals its value; nullptr means that creating the value failed.
 class Dict {

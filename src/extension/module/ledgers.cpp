@@ -7,8 +7,6 @@
 #include "core/ledger.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
-#include "extension/capi/object_text.hpp"
-#include "extension/module/module_docs.hpp"
 #include "extension/objects/conversions.hpp"
 #include "extension/objects/namespace.hpp"
 
@@ -18,6 +16,38 @@ namespace {
 using core::Entry;
 using core::Fault;
 using LedgerPtr = std::shared_ptr<core::Ledger>;
+
+constexpr char kLedgerNewDoc[] = R"doc(_ledger_new($module, forbidden, /)
+--
+
+Return a ledger that is not open.
+
+forbidden: bits 1 (allocations), 2 (copies), 4 (transfers), 8 (synchronizations).)doc";
+
+constexpr char kLedgerOpenDoc[] = R"doc(_ledger_open($module, ledger, /)
+--
+
+Let a ledger count what the calling thread does. False if it is open already.)doc";
+
+constexpr char kLedgerCloseDoc[] = R"doc(_ledger_close($module, ledger, /)
+--
+
+Stop counting, from any thread. False if the ledger is not open.)doc";
+
+constexpr char kLedgerCountsDoc[] = R"doc(_ledger_counts($module, ledger, /)
+--
+
+Return (number, bytes, refused) of allocations, copies, transfers and synchronizations.)doc";
+
+constexpr char kNoteCopyDoc[] = R"doc(_note_copy($module, nbytes, /)
+--
+
+Count a copy in the open ledgers of the thread, or raise LedgerError.)doc";
+
+constexpr char kNoteReadDoc[] = R"doc(_note_read($module, nbytes, /)
+--
+
+Count a transfer from a virtual device to the host, and a synchronization, or raise LedgerError.)doc";
 
 constexpr const char* kCapsuleName = "refarray.ledger";
 

@@ -2,26 +2,49 @@
 #include "extension/module/module.hpp"
 
 #include "core/memory/foreign_code.hpp"
+#include "extension/capi/compat.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/free_threading.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/object_pool.hpp"
 #include "extension/capi/state.hpp"
-#include "extension/copy/benchmarks.hpp"
 #include "extension/copy/copy_functions.hpp"
-#include "extension/copy/settings.hpp"
-#include "extension/dlpack/c_table.hpp"
+#include "extension/dlpack/c_tables.hpp"
 #include "extension/dlpack/dlpack_import.hpp"
-#include "extension/module/module_docs.hpp"
 #include "extension/objects/compute_hooks.hpp"
 #include "extension/objects/conversions.hpp"
-#include "extension/objects/device_type.hpp"
-#include "extension/objects/dtype_type.hpp"
 #include "extension/objects/namespace.hpp"
+#include "extension/objects/value_types.hpp"
 
 namespace refarray::extension {
 namespace {
+
+constexpr char kModuleDoc[] =
+    R"doc(The native part of refarray. Use its names through the package refarray.)doc";
+
+constexpr char kNoCopyDoc[] = R"doc(copy=False was requested, but a copy is required.
+
+This is both a BufferError, which __dlpack__() must raise, and a ValueError, which
+asarray() and reshape() must raise (policy A-01).)doc";
+
+constexpr char kAxisErrorDoc[] = R"doc(The array has no such axis.
+
+This is both a ValueError and an IndexError, as NumPy's.)doc";
+
+constexpr char kLinAlgErrorDoc[] =
+    R"doc(The result does not exist for a matrix: it is not square, singular or not positive definite.
+
+Or the iterations did not converge. This is a ValueError, as NumPy's.)doc";
+
+constexpr char kDriverErrorDoc[] =
+    R"doc(A GPU driver call failed for a reason other than lack of memory.
+
+Lack of memory raises MemoryError instead.
+
+Attributes:
+    code: the driver's error code, an int.
+    name: the driver's name for that code, a str.
+    call: the operation that failed, a str.)doc";
 
 void add_type(PyObject* module, State& state, const char* name, Slot slot, Ref type) {
   check(PyModule_AddObjectRef(module, name, type.get()));
@@ -70,7 +93,7 @@ void add_functions(PyObject* module) {
        {kCreationFunctions, kManipulationFunctions, kCopyFunctions, kBufferFunctions,
         kInterfaceFunctions, kImportFunctions, kExportFunctions, kInspectFunctions,
         kPickleFunctions, kCopySettingFunctions, kCopyBenchmarkFunctions, kStreamFunctions,
-        kDeviceFunctions, kDtypeFunctions, kMatrixFunctions, kLinspaceFunctions}) {
+        kDeviceFunctions, kDtypeFunctions, kRangeFunctions}) {
     check(PyModule_AddFunctions(module, table));
   }
   add_computing_functions(module);

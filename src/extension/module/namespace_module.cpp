@@ -1,21 +1,28 @@
 // Creates namespaces: the module, which holds the functions, and the state that results have.
 #include <iterator>
+#include <map>
+#include <mutex>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/promotion.hpp"
+#include "extension/capi/args.hpp"
 #include "extension/capi/compat.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
-#include "extension/capi/object_text.hpp"
-#include "extension/modes/namespace_functions.hpp"
+#include "extension/copy/copy_functions.hpp"
+#include "extension/copy/copying.hpp"
+#include "extension/creation/asarray.hpp"
+#include "extension/dlpack/dlpack_import.hpp"
 #include "extension/module/module.hpp"
 #include "extension/objects/array_object.hpp"
-#include "extension/objects/device_type.hpp"
-#include "extension/objects/dtype_type.hpp"
+#include "extension/objects/conversions.hpp"
+#include "extension/objects/function_row.hpp"
 #include "extension/objects/namespace.hpp"
+#include "extension/objects/value_types.hpp"
 #include "extension/objects/watched_arrays.hpp"
 
 namespace refarray::extension {
@@ -86,6 +93,20 @@ Ref set_year(PyObject* module, PyObject* year) {
   return Ref::borrow(Py_None);
 }
 
+/// _moved(array, dtype): a copy of an array of another device of the namespace, as one of the
+/// module's; with dtype None of the array's dtype.
+Ref moved(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
+  if (nargs != 2 || !is_any_array(args[0]))
+    core::fail(Fault::kType, "_moved() takes an array and a dtype or None");
+  const State& state = State::of_module(module);
+  const core::ArrayView view = view_of(args[0]);
+  const core::DType dtype = to_dtype_or(state, args[1], view.dtype);
+  require_convertible(view.dtype, dtype);
+  const bool with_host = !state.modes.off_host || !is_off_host(args[0]);
+  note_transfer(core::nbytes_of(view.size(), dtype), with_host);
+  return make_array(state, working_copy(view, dtype));
+}
+
 /// Functions that the modules of namespaces have besides those of the default one.
 PyMethodDef kOwnFunctions[] = {
     {"_retyped", method<&retyped>(), METH_O, nullptr},
@@ -94,6 +115,107 @@ PyMethodDef kOwnFunctions[] = {
     {"_set_year", method<&set_year>(), METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
+
+// --- Functions of strict namespaces, which take less than those of the default one.
+
+constexpr FunctionRow kStrictFromDlpack{
+    "from_dlpack",
+    "x, /, *, device=None, copy=None",
+    Category::kCreation,
+    2021,
+    R"doc(Import the data of any DLPack producer as an array of this namespace.
+
+As refarray.from_dlpack(), without arguments that the standard does not have. Raises
+TypeError for dtypes that it does not have.)doc",
+};
+
+Ref of_standard(PyObject* module, Ref array) {
+  require_standard(State::of_module(module), view_of(array.get()).dtype);
+  return array;
+}
+
+Ref strict_asarray(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  return of_standard(module, asarray(module, args, nargs, kwnames));
+}
+
+Ref strict_from_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t nargs,
+                       PyObject* kwnames) {
+  bind<kStrictFromDlpack>(State::of_module(module), args, nargs, kwnames);
+  return of_standard(module, module_from_dlpack(module, args, nargs, kwnames));
+}
+
+PyMethodDef kStrictFunctions[] = {
+    entry<kAsarray, &strict_asarray>(),
+    entry<kStrictFromDlpack, &strict_from_dlpack>(),
+    {nullptr, nullptr, 0, nullptr},
+};
+
+// --- Functions of namespaces with several devices: each calls the function of the device that its
+// arguments are on.
+
+/// The place of the object's type among the types of arrays, or -1.
+Py_ssize_t place_of_type(PyObject* types, PyObject* object) noexcept {
+  for (Py_ssize_t i = 0; i < compat::tuple_size(types); ++i)
+    if (compat::tuple_item(types, i) == reinterpret_cast<PyObject*>(Py_TYPE(object))) return i;
+  return -1;
+}
+
+/// Likewise, also of the first array in a tuple or list: those of concat() and its like. Runs no
+/// user code, such as the __len__ of a subclass.
+Py_ssize_t place_of(PyObject* types, PyObject* argument) {
+  const bool is_list = PyList_Check(argument);
+  if (!is_list && !PyTuple_Check(argument)) return place_of_type(types, argument);
+  const Ref items = is_list ? check(PyList_AsTuple(argument)) : Ref::borrow(argument);
+  for (Py_ssize_t i = 0; i < compat::tuple_size(items.get()); ++i) {
+    const Py_ssize_t place = place_of_type(types, compat::tuple_item(items.get(), i));
+    if (place >= 0) return place;
+  }
+  return -1;
+}
+
+/// `self` is a tuple: the types of the devices' arrays, and the functions in the same order. The
+/// first device takes calls without arrays.
+Ref call_by_device(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  PyObject* const types = compat::tuple_item(self, 0);
+  const Py_ssize_t all = nargs + (kwnames == nullptr ? 0 : compat::tuple_size(kwnames));
+  Py_ssize_t place = -1;
+  for (Py_ssize_t i = 0; i < all && place < 0; ++i) place = place_of(types, args[i]);
+  PyObject* const function = compat::tuple_item(compat::tuple_item(self, 1), place < 0 ? 0 : place);
+  return check(
+      calling<PyObject_Vectorcall>(function, args, static_cast<std::size_t>(nargs), kwnames));
+}
+
+/// The definition of a function, which function objects point to: one for each name and docstring,
+/// for the life of the process.
+PyMethodDef* definition_of(std::string name, std::string doc) {
+  static std::mutex mutex;
+  static std::map<std::pair<std::string, std::string>, PyMethodDef> definitions;
+  const std::lock_guard lock(mutex);
+  const auto [found, is_new] =
+      definitions.try_emplace({std::move(name), std::move(doc)}, PyMethodDef{});
+  if (is_new) {
+    found->second = {found->first.first.c_str(), method<&call_by_device>(),
+                     METH_FASTCALL | METH_KEYWORDS, found->first.second.c_str()};
+  }
+  return &found->second;
+}
+
+/// _by_device(name, docstring, (types, functions)): a function that calls the one of the array type
+/// that the arguments have. The tuple is its __self__.
+Ref by_device(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  const auto is_pair = [](PyObject* object) {
+    if (!PyTuple_Check(object) || PyTuple_Size(object) != 2) return false;
+    PyObject* const types = compat::tuple_item(object, 0);
+    PyObject* const functions = compat::tuple_item(object, 1);
+    return PyTuple_Check(types) && PyTuple_Check(functions) && PyTuple_Size(types) > 0 &&
+           PyTuple_Size(types) == PyTuple_Size(functions);
+  };
+  if (nargs != 3 || !PyUnicode_Check(args[0]) || !PyUnicode_Check(args[1]) || !is_pair(args[2]))
+    core::fail(Fault::kType, "_by_device() takes a name, a docstring, types and as many functions");
+  return check(PyCFunction_NewEx(definition_of(utf8(args[0]), utf8(args[1])), args[2], nullptr));
+}
+
+// --- The state.
 
 /// Gives the state the dtypes of strict namespaces, and the module those of the standard.
 void take_strict_dtypes(PyObject* module, State& state, PyObject* base) {

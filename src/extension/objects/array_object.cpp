@@ -2,10 +2,11 @@
 #include "extension/objects/array_object.hpp"
 
 #include <new>
+#include <utility>
 
+#include "extension/capi/compat.hpp"
 #include "extension/capi/driver_calls.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/free_threading.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/object_pool.hpp"
 #include "extension/objects/watched_arrays.hpp"
@@ -174,6 +175,25 @@ void array_dealloc(PyObject* object) noexcept {
   const Py_ssize_t ndim = Py_SIZE(object);
   if (!self->pooled() || !object_pool.give(object, ndim)) free_unpooled(object);
   if (storage != nullptr && storage->drop()) destroy_storage(storage);
+}
+
+// --- The arrays of namespaces with poisoned views.
+
+void watch_arrays(State& state) {
+  state.watched = new WatchedArrays;
+  state.object_bits |= ObjectBits::kWatched;
+}
+
+void free_watched_arrays(State& state) noexcept { delete std::exchange(state.watched, nullptr); }
+
+void watch(const State& state, PyObject* array) { state.watched->add(array); }
+
+void unwatch(PyObject* array) noexcept { State::of_object(array).watched->remove(array); }
+
+void set_watched_storage(PyObject* array, core::Storage* storage) noexcept {
+  State::of_object(array).watched->locked([&](const std::vector<PyObject*>&) {
+    reinterpret_cast<ArrayObject*>(array)->storage = storage;
+  });
 }
 
 }  // namespace refarray::extension

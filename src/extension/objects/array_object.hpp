@@ -16,7 +16,7 @@ namespace refarray::extension {
 /// Shape and strides follow the struct (ob_size is ndim), so an array is a single allocation of
 /// 64 + 16 * ndim bytes. It references no Python object except its type, so the garbage collector
 /// does not track it; docs/lifetime.md has the consequence for cycles through its storage. Only
-/// array_object.hpp, array_object.cpp and watched_arrays.cpp access the fields.
+/// array_object.hpp and array_object.cpp access the fields.
 struct ArrayObject {
   PyVarObject head;
   PyObject* weakrefs;

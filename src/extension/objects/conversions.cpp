@@ -6,12 +6,10 @@
 #include "core/error.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/modules.hpp"
-#include "extension/capi/object_text.hpp"
+#include "extension/capi/lookup.hpp"
 #include "extension/objects/array_object.hpp"
-#include "extension/objects/device_type.hpp"
-#include "extension/objects/dtype_type.hpp"
 #include "extension/objects/namespace.hpp"
+#include "extension/objects/value_types.hpp"
 
 namespace refarray::extension {
 namespace {

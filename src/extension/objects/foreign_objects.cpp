@@ -3,9 +3,8 @@
 
 #include <utility>
 
-#include "extension/capi/modules.hpp"
-#include "extension/capi/object_text.hpp"
-#include "extension/capi/type_lookup.hpp"
+#include "extension/capi/errors.hpp"
+#include "extension/capi/lookup.hpp"
 
 namespace refarray::extension {
 namespace {

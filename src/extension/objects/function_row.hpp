@@ -11,11 +11,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/objects/strict_arguments.hpp"
+#include "extension/capi/state.hpp"
 
 namespace refarray::extension {
 
@@ -144,6 +145,13 @@ inline constexpr auto kDocstring = kJoined<[](auto add) {
   add(std::string_view(since.data(), since.size()));
   add(".12.");
 }>;
+
+/// Throws kType for an argument of a kind that the standard's signatures do not have for the
+/// parameter: a bool or an array where they have int or float, an integer where they have a
+/// sequence, another object than a bool where they have bool. The functions check the rest.
+/// `arguments` are those of `keys`, nullptr for one not passed.
+void require_standard_arguments(const State& state, const char* function, std::span<const Key> keys,
+                                std::span<PyObject* const> arguments);
 
 /// The arguments of a call in the order of the row's parameters; see the other bind(). In a strict
 /// namespace also raises TypeError for kinds that the standard does not have.

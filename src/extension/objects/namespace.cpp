@@ -5,7 +5,6 @@
 #include "core/ledger.hpp"
 #include "core/promotion.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/object_text.hpp"
 
 namespace refarray::extension {
 

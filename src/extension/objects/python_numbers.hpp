@@ -1,4 +1,5 @@
-// Conversion of single elements between memory and Python numbers, and loops over elements.
+// Python numbers: conversion of single elements between memory and them, loops over elements, and
+// the dtypes that they and arrays promote to.
 #pragma once
 
 #include <Python.h>
@@ -7,6 +8,7 @@
 #include <cstdint>
 
 #include "core/array.hpp"
+#include "core/promotion.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/ref.hpp"
 #include "extension/capi/state.hpp"
@@ -50,5 +52,18 @@ Ref read_scalar(const core::DType& dtype, const std::byte* data, std::int64_t bi
 /// OverflowError for an int that the dtype cannot represent. A float out of range is converted as
 /// by core::copy.
 void write_scalar(const core::DType& dtype, std::byte* data, std::int64_t bit, PyObject* number);
+
+// --- Promotion.
+
+// In the functions below `function` names the Python function in error messages.
+
+/// The scalar type of a dtype of `accepts`. Throws kType for others.
+core::ScalarType require_computable(const core::DType& dtype, const char* function,
+                                    core::DtypeSet accepts);
+
+/// The type that a Python number takes beside an array of the type `other`: the same, but a
+/// complex number beside real floats is complex. Throws kType where the standard leaves the
+/// combination undefined.
+core::ScalarType type_beside(NumberKind kind, core::ScalarType other, const char* function);
 
 }  // namespace refarray::extension

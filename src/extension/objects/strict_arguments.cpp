@@ -1,13 +1,11 @@
 // Arguments of strict namespaces: what the standard's signatures do not have is refused.
-#include "extension/objects/strict_arguments.hpp"
-
 #include <algorithm>
 
 #include "core/error.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/object_text.hpp"
-#include "extension/capi/type_lookup.hpp"
+#include "extension/capi/lookup.hpp"
 #include "extension/objects/array_object.hpp"
+#include "extension/objects/function_row.hpp"
 #include "extension/objects/python_numbers.hpp"
 
 namespace refarray::extension {

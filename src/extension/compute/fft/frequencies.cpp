@@ -7,21 +7,87 @@
 #include "core/promotion.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/object_text.hpp"
-#include "extension/compute/fft/fourier_rows.hpp"
-#include "extension/compute/manipulation/rolling.hpp"
+#include "extension/compute/manipulation/repeating.hpp"
 #include "extension/compute/operands.hpp"
 #include "extension/compute/tables.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/interop/scalars.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/conversions.hpp"
+#include "extension/objects/function_row.hpp"
 #include "extension/objects/python_numbers.hpp"
 
 namespace refarray::extension {
 namespace {
 
 using core::Fault;
+
+constexpr FunctionRow kFftfreq{
+    "fftfreq",
+    "n, /, *, d=1.0, dtype=None, device=None",
+    Category::kFourier,
+    2022,
+    R"doc(Return the frequencies of the elements of a discrete Fourier transform.
+
+The k-th element is k / (n * d) for k < n / 2, then (k - n) / (n * d).
+
+n: the number of elements, 1 or more.
+d: the distance of the samples, a number other than 0.
+dtype: a real floating-point dtype; None: float64, in which they are computed.
+device: of the result; None: the CPU.
+
+Raises ValueError for n less than 1 and d == 0, TypeError for other dtypes.)doc",
+};
+
+constexpr FunctionRow kRfftfreq{
+    "rfftfreq",
+    "n, /, *, d=1.0, dtype=None, device=None",
+    Category::kFourier,
+    2022,
+    R"doc(Return the frequencies of the elements that rfft() returns.
+
+The k-th element is k / (n * d), for k <= n / 2.
+
+n: the number of elements of the argument of rfft(), 1 or more.
+d: the distance of the samples, a number other than 0.
+dtype: a real floating-point dtype; None: float64, in which they are computed.
+device: of the result; None: the CPU.
+
+Raises ValueError for n less than 1 and d == 0, TypeError for other dtypes.)doc",
+};
+
+constexpr FunctionRow kFftshift{
+    "fftshift",
+    "x, /, *, axes=None",
+    Category::kFourier,
+    2022,
+    R"doc(Return x with the element of frequency 0 in the middle of each axis.
+
+x: an array of a floating-point dtype, in the order of fftfreq().
+axes: an axis or a sequence of axes; None: all. One that is named twice is shifted
+    twice.
+
+Returns a new array; each axis is rolled by half of its extent, rounded down.
+Raises TypeError for other dtypes, IndexError for an axis out of range.)doc",
+};
+
+constexpr FunctionRow kIfftshift{
+    "ifftshift",
+    "x, /, *, axes=None",
+    Category::kFourier,
+    2022,
+    R"doc(Return x with the element of frequency 0 at the beginning of each axis.
+
+The inverse of fftshift(): each axis is rolled back by half of its extent, rounded
+down.
+
+x: an array of a floating-point dtype.
+axes: an axis or a sequence of axes; None: all. One that is named twice is shifted
+    twice.
+
+Returns a new array.
+Raises TypeError for other dtypes, IndexError for an axis out of range.)doc",
+};
 
 double to_distance(State& state, PyObject* argument, const char* function) {
   if (argument == nullptr) return 1;

@@ -9,20 +9,233 @@
 #include "core/promotion.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/object_text.hpp"
-#include "extension/capi/signals.hpp"
-#include "extension/compute/fft/fourier_rows.hpp"
+#include "extension/capi/gil.hpp"
 #include "extension/compute/operands.hpp"
 #include "extension/compute/tables.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/conversions.hpp"
+#include "extension/objects/function_row.hpp"
 
 namespace refarray::extension {
 namespace {
 
 using core::Direction;
 using core::Fault;
+
+constexpr FunctionRow kFft{
+    "fft",
+    "x, /, *, n=None, axis=-1, norm='backward'",
+    Category::kFourier,
+    2022,
+    R"doc(Return the discrete Fourier transform along an axis.
+
+out[j] = sum over k of x[k] * exp(-2 pi i j k / n).
+
+x: an array of dtype complex64 or complex128.
+n: the number of elements along the axis; x is cut or extended by zeros. None: that
+    of x.
+axis: counted from the end if negative.
+norm: "backward" does not scale, "ortho" divides by sqrt(n), "forward" by n.
+
+Returns a new array of the dtype of x with n elements along the axis.
+Raises TypeError for other dtypes, ValueError for n less than 1, an unknown norm and
+ndim 0, IndexError for an axis out of range, NotImplementedError on a device.)doc",
+};
+
+constexpr FunctionRow kIfft{
+    "ifft",
+    "x, /, *, n=None, axis=-1, norm='backward'",
+    Category::kFourier,
+    2022,
+    R"doc(Return the inverse discrete Fourier transform along an axis.
+
+out[j] = sum over k of x[k] * exp(2 pi i j k / n) / n.
+
+x: an array of dtype complex64 or complex128.
+n: the number of elements along the axis; x is cut or extended by zeros. None: that
+    of x.
+axis: counted from the end if negative.
+norm: "backward" divides by n, "ortho" by sqrt(n), "forward" does not scale.
+
+Returns a new array of the dtype of x with n elements along the axis.
+Raises TypeError for other dtypes, ValueError for n less than 1, an unknown norm and
+ndim 0, IndexError for an axis out of range, NotImplementedError on a device.)doc",
+};
+
+constexpr FunctionRow kRfft{
+    "rfft",
+    "x, /, *, n=None, axis=-1, norm='backward'",
+    Category::kFourier,
+    2022,
+    R"doc(Return the discrete Fourier transform of real numbers along an axis.
+
+The transform is Hermitian: only its first n // 2 + 1 elements are returned, of which
+the first one is real.
+
+x: an array of dtype float32 or float64.
+n: the number of elements along the axis; x is cut or extended by zeros. None: that
+    of x.
+axis: counted from the end if negative.
+norm: "backward" does not scale, "ortho" divides by sqrt(n), "forward" by n.
+
+Returns a new array of dtype complex64 or complex128 with n // 2 + 1 elements along
+the axis.
+Raises TypeError for other dtypes, ValueError for n less than 1, an unknown norm and
+ndim 0, IndexError for an axis out of range, NotImplementedError on a device.)doc",
+};
+
+constexpr FunctionRow kIrfft{
+    "irfft",
+    "x, /, *, n=None, axis=-1, norm='backward'",
+    Category::kFourier,
+    2022,
+    R"doc(Return the real inverse of a Hermitian Fourier transform along an axis.
+
+x has the first n // 2 + 1 elements of the transform. Imaginary parts of element 0,
+and of element n / 2 if n is even, are ignored.
+
+x: an array of dtype complex64 or complex128.
+n: the number of elements along the axis of the result; x is cut or extended by
+    zeros to n // 2 + 1. None: 2 * (M - 1), where M is that of x.
+axis: counted from the end if negative.
+norm: "backward" divides by n, "ortho" by sqrt(n), "forward" does not scale.
+
+Returns a new array of dtype float32 or float64 with n elements along the axis.
+Raises TypeError for other dtypes, ValueError for n less than 1, an unknown norm and
+ndim 0, IndexError for an axis out of range, NotImplementedError on a device.)doc",
+};
+
+constexpr FunctionRow kHfft{
+    "hfft",
+    "x, /, *, n=None, axis=-1, norm='backward'",
+    Category::kFourier,
+    2022,
+    R"doc(Return the real Fourier transform of a Hermitian sequence along an axis.
+
+x has the first n // 2 + 1 elements of the sequence. Imaginary parts of element 0,
+and of element n / 2 if n is even, are ignored.
+
+x: an array of dtype complex64 or complex128.
+n: the number of elements along the axis of the result; x is cut or extended by
+    zeros to n // 2 + 1. None: 2 * (M - 1), where M is that of x.
+axis: counted from the end if negative.
+norm: "backward" does not scale, "ortho" divides by sqrt(n), "forward" by n.
+
+Returns a new array of dtype float32 or float64 with n elements along the axis.
+Raises TypeError for other dtypes, ValueError for n less than 1, an unknown norm and
+ndim 0, IndexError for an axis out of range, NotImplementedError on a device.)doc",
+};
+
+constexpr FunctionRow kIhfft{
+    "ihfft",
+    "x, /, *, n=None, axis=-1, norm='backward'",
+    Category::kFourier,
+    2022,
+    R"doc(Return the Hermitian inverse of a real Fourier transform along an axis.
+
+Only the first n // 2 + 1 elements are returned.
+
+x: an array of dtype float32 or float64.
+n: the number of elements along the axis; x is cut or extended by zeros. None: that
+    of x.
+axis: counted from the end if negative.
+norm: "backward" divides by n, "ortho" by sqrt(n), "forward" does not scale.
+
+Returns a new array of dtype complex64 or complex128 with n // 2 + 1 elements along
+the axis.
+Raises TypeError for other dtypes, ValueError for n less than 1, an unknown norm and
+ndim 0, IndexError for an axis out of range, NotImplementedError on a device.)doc",
+};
+
+constexpr FunctionRow kFftn{
+    "fftn",
+    "x, /, *, s=None, axes=None, norm='backward'",
+    Category::kFourier,
+    2022,
+    R"doc(Return the discrete Fourier transform over several axes.
+
+The same as fft() along each of the axes.
+
+x: an array of dtype complex64 or complex128.
+s: the number of elements along each of the axes; x is cut or extended by zeros. -1,
+    and None for all: that of x.
+axes: counted from the end if negative; None: all. s needs axes.
+norm: "backward" does not scale, "ortho" divides by sqrt(N), "forward" by N, the
+    product of s.
+
+Returns a new array of the dtype of x.
+Raises TypeError for other dtypes, ValueError for an entry of s less than 1, s
+without axes, s and axes of different lengths, an axis named twice and an unknown
+norm, IndexError for an axis out of range, NotImplementedError on a device.)doc",
+};
+
+constexpr FunctionRow kIfftn{
+    "ifftn",
+    "x, /, *, s=None, axes=None, norm='backward'",
+    Category::kFourier,
+    2022,
+    R"doc(Return the inverse discrete Fourier transform over several axes.
+
+The same as ifft() along each of the axes.
+
+x: an array of dtype complex64 or complex128.
+s: the number of elements along each of the axes; x is cut or extended by zeros. -1,
+    and None for all: that of x.
+axes: counted from the end if negative; None: all. s needs axes.
+norm: "backward" divides by the product N of s, "ortho" by sqrt(N), "forward" does
+    not scale.
+
+Returns a new array of the dtype of x.
+Raises TypeError for other dtypes, ValueError for an entry of s less than 1, s
+without axes, s and axes of different lengths, an axis named twice and an unknown
+norm, IndexError for an axis out of range, NotImplementedError on a device.)doc",
+};
+
+constexpr FunctionRow kRfftn{
+    "rfftn",
+    "x, /, *, s=None, axes=None, norm='backward'",
+    Category::kFourier,
+    2022,
+    R"doc(Return the discrete Fourier transform of real numbers over several axes.
+
+The same as rfft() along the last of the axes, then fft() along the others.
+
+x: an array of dtype float32 or float64.
+s: the number of elements along each of the axes; x is cut or extended by zeros. -1,
+    and None for all: that of x.
+axes: counted from the end if negative; None: all. s needs axes.
+norm: "backward" does not scale, "ortho" divides by sqrt(N), "forward" by N, the
+    product of s.
+
+Returns a new array of dtype complex64 or complex128 with n // 2 + 1 elements along
+the last of the axes.
+Raises TypeError for other dtypes, ValueError for an entry of s less than 1, s
+without axes, s and axes of different lengths, an axis named twice, no axis and an
+unknown norm, IndexError for an axis out of range, NotImplementedError on a device.)doc",
+};
+
+constexpr FunctionRow kIrfftn{
+    "irfftn",
+    "x, /, *, s=None, axes=None, norm='backward'",
+    Category::kFourier,
+    2022,
+    R"doc(Return the real inverse of a Hermitian Fourier transform over several axes.
+
+The same as ifft() along all but the last of the axes, then irfft() along that one.
+
+x: an array of dtype complex64 or complex128.
+s: the number of elements along each of the axes of the result; x is cut or extended
+    by zeros. -1, and None for all: that of x, and 2 * (M - 1) for the last axis.
+axes: counted from the end if negative; None: all. s needs axes.
+norm: "backward" divides by the product N of s, "ortho" by sqrt(N), "forward" does
+    not scale.
+
+Returns a new array of dtype float32 or float64.
+Raises TypeError for other dtypes, ValueError for an entry of s less than 1, s
+without axes, s and axes of different lengths, an axis named twice, no axis and an
+unknown norm, IndexError for an axis out of range, NotImplementedError on a device.)doc",
+};
 
 /// What a function takes, returns and computes.
 struct Kind {

@@ -3,17 +3,50 @@
 
 #include "core/error.hpp"
 #include "extension/capi/args.hpp"
-#include "extension/compute/linalg/vector_rows.hpp"
 #include "extension/compute/operands.hpp"
 #include "extension/compute/reduction_functions.hpp"
 #include "extension/compute/tables.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/conversions.hpp"
+#include "extension/objects/function_row.hpp"
 
 namespace refarray::extension {
 namespace {
 
 using core::Fault;
+
+constexpr FunctionRow kDiagonal{
+    "diagonal",
+    "x, /, *, offset=0",
+    Category::kLinearAlgebra,
+    2021,
+    R"doc(Return a view of the diagonals of matrices.
+
+x: an array of any dtype with shape (..., M, N).
+offset: of the diagonal: 0 for the main one, positive above, negative below.
+
+Returns a view with shape (..., K), of no elements for an offset beyond the matrix.
+
+Raises ValueError for ndim less than 2, TypeError for an argument that is not an
+array.)doc",
+};
+
+constexpr FunctionRow kTrace{
+    "trace",
+    "x, /, *, offset=0, dtype=None",
+    Category::kLinearAlgebra,
+    2021,
+    R"doc(Return the sums of the diagonals of matrices.
+
+x: an array of a numeric dtype with shape (..., M, N).
+offset: of the diagonal: 0 for the main one, positive above, negative below.
+dtype: of the result, and in which elements are added; by default as for sum().
+
+Returns a new array with shape (...). Integers wrap around.
+
+Raises ValueError for ndim less than 2, TypeError for other dtypes,
+NotImplementedError on a device.)doc",
+};
 
 /// A view of the diagonals, as the last axis.
 core::Array diagonals(const core::ArrayView& x, PyObject* offset_argument, const char* function) {

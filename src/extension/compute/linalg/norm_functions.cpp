@@ -11,21 +11,59 @@
 #include "core/error.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/object_text.hpp"
-#include "extension/compute/linalg/matrix_functions.hpp"
-#include "extension/compute/linalg/matrix_rows.hpp"
-#include "extension/compute/linalg/numbers.hpp"
+#include "extension/compute/linalg/matrix_arguments.hpp"
 #include "extension/compute/operands.hpp"
 #include "extension/compute/reduction_functions.hpp"
 #include "extension/compute/tables.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/objects/array_object.hpp"
+#include "extension/objects/function_row.hpp"
 
 namespace refarray::extension {
 namespace {
 
 using core::Fault;
 using core::InterruptCheck;
+
+constexpr FunctionRow kMatrixNorm{
+    "matrix_norm",
+    "x, /, *, keepdims=False, ord='fro'",
+    Category::kLinearAlgebra,
+    2021,
+    R"doc(Return the norms of matrices.
+
+x: an array of a floating-point dtype with shape (..., M, N).
+keepdims: whether the last two axes stay, with extent 1.
+ord: "fro" or None: the root of the sum of squares. "nuc": the sum of the singular
+    values; 2, -2: the greatest and the least one. 1, -1: the greatest and the least
+    sum of magnitudes in a column; inf, -inf: in a row.
+
+Returns a new array of the real dtype of the precision of x with shape (...). Only the
+result itself overflows. Of an empty matrix it is 0.
+
+Raises ValueError for another ord and ndim less than 2, TypeError for other dtypes,
+NotImplementedError on a device.)doc",
+};
+
+constexpr FunctionRow kVectorNorm{
+    "vector_norm",
+    "x, /, *, axis=None, keepdims=False, ord=2",
+    Category::kLinearAlgebra,
+    2021,
+    R"doc(Return the norms of vectors: (sum of |x| ** ord) ** (1 / ord).
+
+x: an array of a floating-point dtype.
+axis: an axis, or several whose elements are one vector. None: all axes.
+keepdims: whether the reduced axes stay, with extent 1.
+ord: a number. inf: the greatest magnitude; -inf: the least one; 0: the number of
+    elements that are not zero.
+
+Returns a new array of the real dtype of the precision of x. Only the result itself
+overflows. Without elements it is 0.
+
+Raises ValueError for NaN and repeated axes, IndexError for an axis out of range,
+TypeError for other dtypes, NotImplementedError on a device.)doc",
+};
 
 constexpr core::DType kFloat64{core::Kind::kFloat, 64};
 constexpr double kInfinity = std::numeric_limits<double>::infinity();

@@ -9,21 +9,55 @@
 #include "core/error.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/object_text.hpp"
-#include "extension/compute/linalg/matrix_functions.hpp"
-#include "extension/compute/linalg/matrix_rows.hpp"
-#include "extension/compute/linalg/numbers.hpp"
+#include "extension/compute/linalg/matrix_arguments.hpp"
 #include "extension/compute/operands.hpp"
 #include "extension/compute/tables.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/interop/scalars.hpp"
 #include "extension/objects/array_object.hpp"
+#include "extension/objects/function_row.hpp"
 
 namespace refarray::extension {
 namespace {
 
 using core::Fault;
 using core::InterruptCheck;
+
+constexpr FunctionRow kMatrixRank{
+    "matrix_rank",
+    "x, /, *, rtol=None",
+    Category::kLinearAlgebra,
+    2021,
+    R"doc(Return the numbers of singular values of matrices that are not zero.
+
+x: an array of a floating-point dtype with shape (..., M, N).
+rtol: a number that is not negative, or an array of real floats that broadcasts to the
+    shape (...). Singular values up to rtol times the greatest one count as zero.
+    None: max(M, N) times the epsilon of the dtype.
+
+Returns a new array of dtype int64 with shape (...). A matrix with an element that is
+not finite has rank 0.
+
+Raises ValueError for a negative rtol, NaN and shapes that do not fit, TypeError for
+other dtypes, NotImplementedError on a device.)doc",
+};
+
+constexpr FunctionRow kPinv{
+    "pinv",
+    "x, /, *, rtol=None",
+    Category::kLinearAlgebra,
+    2021,
+    R"doc(Return the Moore-Penrose inverses of matrices.
+
+x: an array of a floating-point dtype with shape (..., M, N).
+rtol: as of matrix_rank().
+
+Returns a new array of the dtype of x with shape (..., N, M). A matrix with an element
+that is not finite has NaN only.
+
+Raises ValueError for a negative rtol, NaN and shapes that do not fit, TypeError for
+other dtypes, NotImplementedError on a device.)doc",
+};
 
 constexpr core::DType kFloat64{core::Kind::kFloat, 64};
 constexpr core::DType kInt64{core::Kind::kInt, 64};
@@ -104,23 +138,6 @@ Ref pinv(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
 }
 
 }  // namespace
-
-double to_real(const State& state, PyObject* object, const char* function, const char* what) {
-  Ref number = to_exact_number(state, object);
-  if (!number && PyIndex_Check(object)) number = check(calling<PyNumber_Index>(object));
-  if (!number || PyBool_Check(number.get()) || PyComplex_Check(number.get())) {
-    core::fail(Fault::kType, function, "(): ", what, " must be a real number, not ",
-               type_name(object));
-  }
-  const double out = check_number<PyFloat_AsDouble>(number.get());
-  if (std::isnan(out)) core::fail(Fault::kValue, function, "(): ", what, " is NaN");
-  return out;
-}
-
-std::string number_text(double value) {
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof text, value).ptr};
-}
 
 PyMethodDef kRankFunctions[] = {
     entry<kMatrixRank, &matrix_rank>(),

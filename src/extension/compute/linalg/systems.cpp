@@ -8,20 +8,101 @@
 #include "core/promotion.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/object_text.hpp"
-#include "extension/compute/linalg/factors.hpp"
-#include "extension/compute/linalg/matrix_functions.hpp"
-#include "extension/compute/linalg/matrix_rows.hpp"
-#include "extension/compute/named_tuple.hpp"
+#include "extension/compute/linalg/matrix_arguments.hpp"
 #include "extension/compute/tables.hpp"
+#include "extension/compute/tuples.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/objects/array_object.hpp"
+#include "extension/objects/function_row.hpp"
 
 namespace refarray::extension {
 namespace {
 
 using core::Fault;
 using core::InterruptCheck;
+
+constexpr FunctionRow kDet{
+    "det",
+    "x, /",
+    Category::kLinearAlgebra,
+    2021,
+    R"doc(Return the determinants of matrices.
+
+x: an array of a floating-point dtype with shape (..., M, M).
+
+Returns a new array of the dtype of x with shape (...): 0 for a singular matrix, 1 for
+an empty one.
+
+Raises ValueError for other shapes, TypeError for other dtypes, NotImplementedError on
+a device.)doc",
+};
+
+constexpr FunctionRow kSlogdet{
+    "slogdet",
+    "x, /",
+    Category::kLinearAlgebra,
+    2021,
+    R"doc(Return the signs and the logarithms of the magnitudes of determinants.
+
+x: an array of a floating-point dtype with shape (..., M, M).
+
+Returns a named tuple SlogdetResult(sign, logabsdet) of new arrays with shape (...).
+sign has the dtype of x, and magnitude 1; logabsdet is real. A singular matrix has
+sign 0 and -infinity.
+
+Raises ValueError for other shapes, TypeError for other dtypes, NotImplementedError on
+a device.)doc",
+};
+
+constexpr FunctionRow kInv{
+    "inv",
+    "x, /",
+    Category::kLinearAlgebra,
+    2021,
+    R"doc(Return the inverses of matrices.
+
+x: an array of a floating-point dtype with shape (..., M, M).
+
+Returns a new array of the dtype and shape of x.
+
+Raises ValueError if a pivot of the LU decomposition of a matrix is exactly zero and
+for other shapes, TypeError for other dtypes, NotImplementedError on a device.)doc",
+};
+
+constexpr FunctionRow kSolve{
+    "solve",
+    "x1, x2, /",
+    Category::kLinearAlgebra,
+    2021,
+    R"doc(Return the solutions y of the linear systems x1 @ y = x2.
+
+x1: an array of a floating-point dtype with shape (..., M, M).
+x2: an array of a floating-point dtype with shape (M,), a vector, or (..., M, K). The
+    leading axes broadcast.
+
+Returns a new array of the promoted dtype with shape (..., M) for a vector, otherwise
+(..., M, K).
+
+Raises ValueError if a pivot of the LU decomposition of a matrix is exactly zero and
+for shapes that do not fit, TypeError for other dtypes and where the promotion is
+undefined, NotImplementedError on a device.)doc",
+};
+
+constexpr FunctionRow kMatrixPower{
+    "matrix_power",
+    "x, n, /",
+    Category::kLinearAlgebra,
+    2021,
+    R"doc(Return the products of matrices with themselves.
+
+x: an array of a floating-point dtype with shape (..., M, M).
+n: an integer of any size. 0 gives identity matrices; if negative, the inverses are multiplied.
+
+Returns a new array of the dtype and shape of x, computed by repeated squaring.
+
+Raises ValueError for other shapes and, if n is negative, as inv(), TypeError for
+other dtypes and an n that is no integer, NotImplementedError on a device.)doc",
+};
 
 constexpr core::DType kFloat64{core::Kind::kFloat, 64};
 
@@ -63,11 +144,6 @@ Ref inv(PyObject* module, PyObject* argument) {
 }
 
 // --- solve
-
-/// The axes of an operand without the last two.
-core::Extents leading(const core::Layout& layout) noexcept {
-  return layout.extents().first(static_cast<std::size_t>(layout.ndim - 2));
-}
 
 /// The right sides as matrices: a vector becomes one column.
 core::Layout right_sides(const core::ArrayView& x2) {

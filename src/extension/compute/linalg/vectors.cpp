@@ -7,17 +7,50 @@
 #include "core/error.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/signals.hpp"
-#include "extension/compute/linalg/factors.hpp"
-#include "extension/compute/linalg/vector_rows.hpp"
+#include "extension/capi/gil.hpp"
+#include "extension/compute/linalg/matrix_arguments.hpp"
 #include "extension/compute/tables.hpp"
 #include "extension/objects/array_object.hpp"
+#include "extension/objects/function_row.hpp"
 
 namespace refarray::extension {
 namespace {
 
 using core::Elementwise;
 using core::Fault;
+
+constexpr FunctionRow kCross{
+    "cross",
+    "x1, x2, /, *, axis=-1",
+    Category::kLinearAlgebra,
+    2021,
+    R"doc(Return the cross products of vectors of three elements.
+
+x1, x2: arrays of numeric dtypes with extent 3 along the axis; the other axes broadcast.
+axis: counted from the end, so that it means the same axis of both arrays:
+    -min(x1.ndim, x2.ndim) to -1.
+
+Returns a new array of the promoted dtype. Integers wrap around.
+
+Raises ValueError for other extents, shapes that do not broadcast and ndim 0,
+IndexError for an axis out of range, TypeError for other dtypes and where the
+promotion is undefined, NotImplementedError on a device.)doc",
+};
+
+constexpr FunctionRow kOuter{
+    "outer",
+    "x1, x2, /",
+    Category::kLinearAlgebra,
+    2021,
+    R"doc(Return the products of every two elements of two vectors.
+
+x1, x2: arrays of numeric dtypes with shapes (M,) and (N,).
+
+Returns a new array of the promoted dtype with shape (M, N). Integers wrap around.
+
+Raises ValueError for other shapes, TypeError for other dtypes and where the promotion
+is undefined, NotImplementedError on a device.)doc",
+};
 
 /// out = x1 op x2, whose shapes broadcast to that of `out`.
 [[gnu::noinline]] void compute(Elementwise operation, const core::ArrayView& out,

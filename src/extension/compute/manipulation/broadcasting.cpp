@@ -8,20 +8,54 @@
 #include "core/error.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/object_text.hpp"
-#include "extension/compute/manipulation/array_list.hpp"
-#include "extension/compute/manipulation/manipulation_rows.hpp"
 #include "extension/compute/tables.hpp"
+#include "extension/compute/tuples.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/conversions.hpp"
+#include "extension/objects/function_row.hpp"
 #include "extension/objects/python_numbers.hpp"
-#include "extension/objects/strict_arguments.hpp"
 
 namespace refarray::extension {
 namespace {
 
 using core::Fault;
+
+constexpr FunctionRow kBroadcastArrays{
+    "broadcast_arrays",
+    "*arrays",
+    Category::kManipulation,
+    2021,
+    R"doc(Broadcast arrays against each other: a tuple of views of one shape.
+
+A view that repeats elements is read-only. Raises ValueError if the shapes do not
+broadcast, TypeError for arguments of other types.)doc",
+};
+
+constexpr FunctionRow kBroadcastShapes{
+    "broadcast_shapes",
+    "*shapes",
+    Category::kManipulation,
+    2025,
+    R"doc(Return the shape to which shapes broadcast; () for none.
+
+Raises ValueError if they do not broadcast, TypeError for arguments of other types.)doc",
+};
+
+constexpr FunctionRow kMeshgrid{
+    "meshgrid",
+    "*arrays, indexing='xy'",
+    Category::kCreation,
+    2021,
+    R"doc(Return the coordinates of a grid from the coordinates along its axes.
+
+arrays: one array of ndim 1 (or 0, for a single coordinate) for each axis.
+indexing: 'ij' makes axis i that of arrays[i]; 'xy' swaps the first two axes.
+
+Returns a tuple of new arrays, each of the grid's shape and of the dtype and on
+the device of its argument. Raises ValueError for other shapes and another
+indexing, TypeError for arguments of other types.)doc",
+};
 
 Ref broadcast_shapes(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
   const State& state = State::of_module(module);

@@ -1,32 +1,102 @@
 // concat(), stack() and unstack(): copies into, and views of, parts of one array.
+#include <Python.h>
+
 #include <cstdint>
 #include <utility>
+#include <vector>
 
+#include "core/array.hpp"
 #include "core/error.hpp"
 #include "core/ledger.hpp"
 #include "core/promotion.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/object_text.hpp"
-#include "extension/compute/manipulation/array_list.hpp"
-#include "extension/compute/manipulation/manipulation_rows.hpp"
+#include "extension/capi/ref.hpp"
+#include "extension/capi/state.hpp"
+#include "extension/compute/manipulation/repeating.hpp"
 #include "extension/compute/tables.hpp"
+#include "extension/compute/tuples.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/conversions.hpp"
+#include "extension/objects/function_row.hpp"
 #include "extension/objects/namespace.hpp"
 #include "extension/objects/python_numbers.hpp"
 
 namespace refarray::extension {
+namespace {
 
 using core::Fault;
 
-Ref make_tuple(std::vector<Ref> items) {
-  Ref out = check(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
-  for (std::size_t i = 0; i < items.size(); ++i)
-    check(PyTuple_SetItem(out.get(), static_cast<Py_ssize_t>(i), items[i].release()));
-  return out;
-}
+constexpr FunctionRow kConcat{
+    "concat",
+    "arrays, /, *, axis=0",
+    Category::kManipulation,
+    2021,
+    R"doc(Join arrays along an axis that they have.
+
+arrays: a tuple or list of arrays on one device, of equal shapes but for axis.
+axis: None joins the flattened arrays, in row-major order.
+
+Returns a new array of the dtype to which all promote, on their device. Raises
+ValueError if shapes or devices differ or arrays is empty, IndexError for an axis
+out of range, TypeError where the standard leaves the promotion undefined.)doc",
+};
+
+constexpr FunctionRow kStack{
+    "stack",
+    "arrays, /, *, axis=0",
+    Category::kManipulation,
+    2021,
+    R"doc(Join arrays of equal shapes along a new axis.
+
+arrays: a tuple or list of arrays on one device.
+axis: the position of the new axis in the result.
+
+Returns a new array of the dtype to which all promote, on their device. Raises
+ValueError if shapes or devices differ or arrays is empty, IndexError for an axis
+out of range, TypeError where the standard leaves the promotion undefined.)doc",
+};
+
+constexpr FunctionRow kUnstack{
+    "unstack",
+    "x, /, *, axis=0",
+    Category::kManipulation,
+    2023,
+    R"doc(Return a tuple of the parts of x along an axis, without copies.
+
+The parts are views that lack the axis. Raises IndexError for an axis out of
+range, TypeError for arguments of other types.)doc",
+};
+
+/// The arrays of a sequence, with a reference to each.
+class ArrayList {
+ public:
+  /// Throws kType if `arrays` is no sequence of arrays, kValue if it is empty or its arrays are on
+  /// different devices; `function` names the Python function.
+  ArrayList(const State& state, PyObject* arrays, const char* function);
+
+  const std::vector<core::ArrayView>& views() const noexcept { return views_; }
+  /// Calls body(view) for each. Signal handlers run after every kSignalInterval of them; a few
+  /// arrays do not pay for the question.
+  template <class Body>
+  void for_each_view(Body body) const {
+    constexpr std::size_t kSignalInterval = std::size_t{1} << 14;
+    std::size_t done = 0;
+    for (const core::ArrayView& view : views_) {
+      body(view);
+      if (++done % kSignalInterval == 0) check(calling<PyErr_CheckSignals>());
+    }
+  }
+  core::Device device() const noexcept { return views_.front().device(); }
+  /// The dtype to which all promote. Throws kType, naming the two dtypes that do not.
+  core::DType common_dtype() const;
+
+ private:
+  Ref owner_;
+  const char* function_;
+  std::vector<core::ArrayView> views_;
+};
 
 ArrayList::ArrayList(const State& state, PyObject* arrays, const char* function)
     : function_(function) {
@@ -66,8 +136,6 @@ core::DType ArrayList::common_dtype() const {
   });
   return out;
 }
-
-namespace {
 
 /// Throws unless both shapes are equal but for `axis`; -1 for none.
 void check_shapes(const char* function, core::Extents first, core::Extents other, std::size_t at,
@@ -118,15 +186,6 @@ class Joined {
   core::Layout part_;  // of the array that is added
   std::int64_t at_ = 0;
 };
-
-/// The array with one axis, as a view where strides express that.
-[[gnu::noinline]] core::Array flattened(const core::ArrayView& array) {
-  const std::int64_t flat[] = {array.size()};
-  if (const auto layout = core::reshape_layout(array.extents(), array.stride_span(), flat))
-    return core::with_layout(array, *layout, 0);
-  const core::Device device = default_copy_device(array.device());
-  return core::with_layout(working_copy(array, array.dtype, device), core::c_layout(flat), 0);
-}
 
 void extend(std::int64_t& extent, std::int64_t by, int axis) {
   if (__builtin_add_overflow(extent, by, &extent))

@@ -1,4 +1,7 @@
-// repeat(), roll() and tile(): copies of an array, or of parts of it, side by side.
+// repeat(), roll() and tile(): copies of an array, or of parts of it, side by side; and shifts
+// along axes.
+#include "extension/compute/manipulation/repeating.hpp"
+
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -8,30 +11,116 @@
 #include "core/ledger.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/signals.hpp"
+#include "extension/capi/gil.hpp"
 #include "extension/compute/indexing/taking.hpp"
-#include "extension/compute/manipulation/manipulation_rows.hpp"
-#include "extension/compute/manipulation/rolling.hpp"
 #include "extension/compute/operands.hpp"
 #include "extension/compute/tables.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/conversions.hpp"
+#include "extension/objects/function_row.hpp"
 #include "extension/objects/namespace.hpp"
 
 namespace refarray::extension {
+
+// --- What others use too.
+
+namespace {
+
+/// Copies the parts before and after the shift, along this axis and those after it.
+void roll_from(int axis, const core::Array& to, const core::Array& from,
+               const std::int64_t* shifts) {
+  while (axis < from.layout.ndim && shifts[axis] == 0) ++axis;
+  if (axis == from.layout.ndim) return move_elements(to, from);
+  const std::int64_t extent = from.layout.shape[axis];
+  const std::int64_t shift = shifts[axis];
+  const auto part = [axis](const core::Array& array, std::int64_t begin, std::int64_t count) {
+    core::Layout layout = array.layout;
+    layout.shape[axis] = count;
+    return core::with_layout(array, layout, core::wrapped_product(begin, layout.strides[axis]));
+  };
+  roll_from(axis + 1, part(to, shift, extent - shift), part(from, 0, extent - shift), shifts);
+  roll_from(axis + 1, part(to, 0, shift), part(from, extent - shift, shift), shifts);
+}
+
+}  // namespace
+
+core::Array rolled(const core::ArrayView& array, const std::int64_t* shifts) {
+  core::note(core::Entry::kCopy, array.nbytes());
+  const core::Device device = default_copy_device(array.device());
+  Unfinished out(
+      allocate_on(device, array.dtype, array.extents(), /*zeroed=*/array.dtype.is_packed()));
+  const core::Layout layout(array.extents(), array.stride_span());
+  if (array.size() != 0) roll_from(0, out.array(), core::with_layout(array, layout, 0), shifts);
+  return out.finish();
+}
+
+std::int64_t total_shift(std::int64_t shift, std::int64_t more, std::int64_t extent) noexcept {
+  if (extent == 0) return 0;
+  more %= extent;
+  if (more < 0) more += extent;
+  return shift >= extent - more ? shift - (extent - more) : shift + more;
+}
+
+core::Array flattened(const core::ArrayView& array) {
+  const std::int64_t flat[] = {array.size()};
+  if (const auto layout = core::reshape_layout(array.extents(), array.stride_span(), flat))
+    return core::with_layout(array, *layout, 0);
+  const core::Device device = default_copy_device(array.device());
+  return core::with_layout(working_copy(array, array.dtype, device), core::c_layout(flat), 0);
+}
+
+// --- repeat
+
 namespace {
 
 using core::Fault;
 
-/// The elements in row-major order along one axis: a view where strides express that, or a copy.
-core::Array flat_array(const core::ArrayView& array) {
-  const std::int64_t flat[] = {array.size()};
-  if (const auto layout = core::reshape_layout(array.extents(), array.stride_span(), flat))
-    return core::with_layout(array, *layout, 0);
-  const core::Array fresh = working_copy(array, array.dtype, default_copy_device(array.device()));
-  return core::with_layout(fresh, core::c_layout(flat), 0);
-}
+constexpr FunctionRow kRepeat{
+    "repeat",
+    "x, repeats, /, *, axis=None",
+    Category::kManipulation,
+    2023,
+    R"doc(Repeat each element along an axis.
+
+repeats: an integer, or an array of integers of shape (1,), or with one number for
+    each element along axis. An array must be in memory that the CPU can read.
+axis: None repeats the elements of x in row-major order, in a result of ndim 1.
+
+Returns a new array on the device of x. Raises ValueError for negative numbers
+and other shapes, IndexError for an axis out of range, OverflowError if the
+result is too large, TypeError for arguments of other types.)doc",
+};
+
+constexpr FunctionRow kRoll{
+    "roll",
+    "x, /, shift, *, axis=None",
+    Category::kManipulation,
+    2021,
+    R"doc(Shift elements along axes; those shifted beyond the end come in at the start.
+
+shift: an integer, or as many integers as axis has. Negative numbers shift toward
+    the start. The shifts of an axis that is given twice add up.
+axis: an axis or a sequence of axes. None shifts the elements in row-major order.
+
+Returns a new array on the device of x. Raises ValueError if the numbers of
+entries differ, IndexError for an axis out of range, TypeError for arguments of
+other types.)doc",
+};
+
+constexpr FunctionRow kTile{
+    "tile",
+    "x, repetitions, /",
+    Category::kManipulation,
+    2023,
+    R"doc(Return copies of x side by side, as a new array on the device of x.
+
+repetitions: how many along each axis; the last number is for the last axis. If
+    there are more numbers than axes, x gets further axes of extent 1 in front.
+
+Raises ValueError for a negative number, OverflowError if an extent is too large,
+TypeError for arguments of other types.)doc",
+};
 
 std::int64_t times(const char* function, std::int64_t extent, std::int64_t count) {
   std::int64_t out = 0;
@@ -98,7 +187,7 @@ Ref repeat(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* 
   if (is_given(axis_argument)) {
     axis = core::normalize_axis(to_int64(axis_argument, "axis"), array.ndim);
   } else {
-    flat = flat_array(array);
+    flat = flattened(array);
     array = flat;
   }
   if (array.ndim == core::kMaxRank) {
@@ -112,7 +201,7 @@ Ref repeat(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* 
                                : repeat_by_count(array, to_int64(repeats, "repeats"), axis));
 }
 
-// --- roll.
+// --- roll
 
 Ref roll(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
@@ -124,7 +213,7 @@ Ref roll(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
       core::fail(Fault::kValue, "roll(): shift has ", shifts.count,
                  " entries; without axis it must be one integer");
     }
-    const core::Array flat = flat_array(array);
+    const core::Array flat = flattened(array);
     const std::int64_t by[] = {total_shift(0, shifts.values[0], array.size())};
     const core::Array out = rolled(flat, by);
     return make_array(state, core::with_layout(out, core::c_layout(array.extents()), 0));
@@ -143,7 +232,7 @@ Ref roll(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
   return make_array(state, rolled(array, by));
 }
 
-// --- tile.
+// --- tile
 
 Ref tile(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
