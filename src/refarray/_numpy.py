@@ -34,20 +34,14 @@ _NATIVE = {
 _NATIVE_NAMES = frozenset(_NATIVE.values())
 
 # Dtype names by ml_dtypes' names. Its sub-byte elements occupy a byte each, hence "_padded".
+_SAME_IN_ML_DTYPES = (
+    *("bfloat16", "complex32", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn"),
+    *("float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"),
+)
+_PADDED_IN_ML_DTYPES = ("float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn")
 _FROM_ML_DTYPES = {
-    "bfloat16": "bfloat16",
-    "complex32": "complex32",
-    "float8_e3m4": "float8_e3m4",
-    "float8_e4m3": "float8_e4m3",
-    "float8_e4m3b11fnuz": "float8_e4m3b11fnuz",
-    "float8_e4m3fn": "float8_e4m3fn",
-    "float8_e4m3fnuz": "float8_e4m3fnuz",
-    "float8_e5m2": "float8_e5m2",
-    "float8_e5m2fnuz": "float8_e5m2fnuz",
-    "float8_e8m0fnu": "float8_e8m0fnu",
-    "float6_e2m3fn": "float6_e2m3fn_padded",
-    "float6_e3m2fn": "float6_e3m2fn_padded",
-    "float4_e2m1fn": "float4_e2m1fn_padded",
+    **{name: name for name in _SAME_IN_ML_DTYPES},
+    **{name: f"{name}_padded" for name in _PADDED_IN_ML_DTYPES},
 }
 _TO_ML_DTYPES = {name: theirs for theirs, name in _FROM_ML_DTYPES.items()}
 

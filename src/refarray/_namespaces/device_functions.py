@@ -11,8 +11,8 @@ from typing import Any
 import refarray
 from refarray import _native
 from refarray._namespaces.by_name import Choice, extension_module
-from refarray._namespaces.devices import DEFAULTS, DeviceInfo, Place, Places
-from refarray._namespaces.info import Info
+from refarray._namespaces.devices import DeviceInfo, Place, Places
+from refarray._namespaces.info import DEFAULTS, Info
 from refarray._namespaces.names import rename
 
 #: Functions with an argument `device` that copy arrays of other devices to it.

@@ -12,17 +12,10 @@ from typing import Any
 
 import refarray
 from refarray import _native
-from refarray._namespaces.frozen import Frozen
-from refarray._namespaces.info import DTYPES, Info
+from refarray._namespaces.info import DEFAULTS, DTYPES, Frozen, Info
 
 STANDARD = tuple(getattr(_native, name) for name in DTYPES)
-#: The dtypes that are defaults for their kinds, and the kinds of those that may be.
-DEFAULTS = {
-    "real floating": _native.float64,
-    "complex floating": _native.complex128,
-    "integral": _native.int64,
-    "indexing": _native.int64,
-}
+#: The kinds of the dtypes that may be defaults for a kind.
 KINDS = {**{kind: kind for kind in DEFAULTS}, "indexing": "integral"}
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from refarray import _native
-from refarray._namespaces.frozen import Frozen
 
 if TYPE_CHECKING:
     from refarray._native import Array, Device, DType, _DeviceLike
@@ -17,6 +16,26 @@ DTYPES = (
     *("float32", "float64", "complex64", "complex128"),
 )
 MAX_DIMENSIONS = 64
+#: The dtypes that are defaults for their kinds.
+DEFAULTS = {
+    "real floating": _native.float64,
+    "complex floating": _native.complex128,
+    "integral": _native.int64,
+    "indexing": _native.int64,
+}
+
+
+class Frozen(type):
+    """The metaclass of classes whose attributes do not change, as those of the types in C.
+
+    type.__setattr__() gives way: they are Python's own.
+    """
+
+    def __setattr__(cls, name: str, value: object) -> None:
+        raise TypeError(f"cannot set {name!r} attribute of immutable type {cls.__qualname__!r}")
+
+    def __delattr__(cls, name: str) -> None:
+        raise TypeError(f"cannot delete {name!r} attribute of immutable type {cls.__qualname__!r}")
 
 
 class Info(metaclass=Frozen):
@@ -48,13 +67,7 @@ class Info(metaclass=Frozen):
     def default_dtypes(self, *, device: _DeviceLike | None = None) -> dict[str, DType]:
         """Return the default dtypes, which are the same on every device."""
         self._empty(0, device=device)
-        defaults = {
-            "real floating": _native.float64,
-            "complex floating": _native.complex128,
-            "integral": _native.int64,
-            "indexing": _native.int64,
-        }
-        return {kind: self._own(each) for kind, each in defaults.items()}
+        return {kind: self._own(each) for kind, each in DEFAULTS.items()}
 
     def dtypes(
         self, *, device: _DeviceLike | None = None, kind: str | tuple[str, ...] | None = None

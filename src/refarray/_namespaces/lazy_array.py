@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from refarray._namespaces.frozen import Frozen
+from refarray._namespaces.info import Frozen
 
 if TYPE_CHECKING:
     from refarray._namespaces.unknown import Unknowns

@@ -16,8 +16,14 @@ from weakref import WeakValueDictionary
 import refarray
 from refarray import _native
 from refarray._namespaces import by_name, device_functions, unknown, versions
-from refarray._namespaces.arguments import to_defaults, to_devices, to_extensions
-from refarray._namespaces.devices import DEFAULTS, STANDARD, Place, Places, VirtualDevice
+from refarray._namespaces.devices import (
+    STANDARD,
+    Place,
+    Places,
+    VirtualDevice,
+    check_defaults,
+)
+from refarray._namespaces.info import DEFAULTS
 from refarray._namespaces.names import COMPLEX, names_of, own_dtype
 from refarray._namespaces.unknown import Unknowns
 from refarray._namespaces.versions import Namespace
@@ -193,6 +199,48 @@ def namespace(
     # No lock: a signal handler or a finalizer may call this function during make(). Of two
     # namespaces made at once, the first in the dict is the one.
     return MADE.setdefault(modes, make(modes))
+
+
+# --- the arguments
+
+
+def to_extensions(names: Iterable[str] | None, version: Any) -> tuple[str, ...]:
+    if names is None:
+        return refarray._EXTENSIONS
+    if isinstance(names, str):
+        raise TypeError(f"namespace(): extensions is a list of names, not {names!r}")
+    given = set(names)
+    if not given <= set(refarray._EXTENSIONS):
+        unknown = sorted(map(repr, given - set(refarray._EXTENSIONS)))
+        raise ValueError(
+            f"namespace(): there is no extension {unknown[0]}; there are 'fft', 'linalg'"
+        )
+    for name in sorted(given):
+        since = versions.EXTENSIONS[name]
+        if str(version) < since:
+            raise ValueError(
+                f"namespace(): extensions has {name!r}, which came with {since}; api_version is "
+                f"{version!r}"
+            )
+    return tuple(name for name in refarray._EXTENSIONS if name in given)
+
+
+def to_devices(given: Iterable[VirtualDevice]) -> tuple[VirtualDevice, ...]:
+    out = tuple(given)
+    for each in out:
+        if not isinstance(each, VirtualDevice):
+            raise TypeError(f"namespace(): devices are refarray.VirtualDevice, not {each!r}")
+    if len(set(out)) < len(out) or len({each.dlpack for each in out}) < len(out):
+        raise ValueError(f"namespace(): two of the devices {out} are equal or have the same id")
+    return out
+
+
+def to_defaults(given: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    full = check_defaults(given, STANDARD)
+    return tuple((kind, each) for kind, each in full.items() if each != DEFAULTS[kind])
+
+
+# --- the namespace
 
 
 def make(modes: Modes) -> OwnNamespace:

@@ -191,7 +191,7 @@ class Unknowns:
         extent = fresh_extent(found[0].shape[0])
         return tuple(self.with_unknown(each, extent) for each in found)
 
-    def unique(self, function: Any, x: Any) -> Any:
+    def unique(self, function: Any, x: Any, /) -> Any:
         found = function(self.lower(x))
         if isinstance(found, self.natives):
             return self.with_unknown(found, fresh_extent(found.shape[0]))
@@ -207,17 +207,7 @@ class Unknowns:
             )
         )
 
-    def call_unique_values(self, function: Any, x: Any, /) -> Any:
-        return self.unique(function, x)
-
-    def call_unique_counts(self, function: Any, x: Any, /) -> Any:
-        return self.unique(function, x)
-
-    def call_unique_inverse(self, function: Any, x: Any, /) -> Any:
-        return self.unique(function, x)
-
-    def call_unique_all(self, function: Any, x: Any, /) -> Any:
-        return self.unique(function, x)
+    call_unique_values = call_unique_counts = call_unique_inverse = call_unique_all = unique
 
     def call_repeat(self, function: Any, x: Any, repeats: Any, /, *, axis: Any = None) -> Any:
         if not isinstance(repeats, LazyArray):

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-from refarray._namespaces.frozen import Frozen
+from refarray._namespaces.info import Frozen
 from refarray._namespaces.modes import NEWEST, VERSIONS
 from refarray._namespaces.versions import DRAFT, EXTENSIONS
 
