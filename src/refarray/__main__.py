@@ -37,13 +37,11 @@ class Parser(argparse.ArgumentParser):
     """Suggests a command for a misspelt one."""
 
     def error(self, message: str) -> NoReturn:
-        """Print the usage and the message, and exit with status 2."""
         found = re.search(r"argument COMMAND: invalid choice: '([^']*)'", message)
         super().error(message + (suggestion([found[1]], COMMANDS) if found else ""))
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """Return the parser with all commands."""
     parser = Parser(
         prog="refarray",
         description="Inspect, trace and test how array libraries exchange data through DLPack.",
@@ -59,7 +57,6 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit status."""
     try:
         arguments = make_parser().parse_args(argv)
     except SystemExit as stop:  # raised by argparse for --help and invalid arguments

@@ -106,7 +106,6 @@ def _alias(text: str) -> str | None:
 
 
 def _of_numpy(dtype: Any) -> str:
-    """Return the name of a numpy.dtype."""
     name = _NATIVE.get((dtype.kind, dtype.itemsize)) if dtype.isnative else None
     return name or _ml_dtypes_name(dtype) or _refuse("dtype", dtype)
 

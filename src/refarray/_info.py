@@ -112,7 +112,6 @@ def scalar_name(type: Array | _DTypeLike, function: str) -> str:
 
 
 def float_info(name: str) -> FloatInfo:
-    """Return the limits of a real floating-point dtype."""
     format = FORMATS[name]
     largest = format.decode(format.largest)
     return FloatInfo(

@@ -24,7 +24,6 @@ def cell(text: str, style: str = CELL) -> str:
 
 
 def table(rows: Iterable[Iterable[str]], style: str = CELL) -> str:
-    """Return a table of texts."""
     lines = "".join(f"<tr>{''.join(cell(text, style) for text in row)}</tr>" for row in rows)
     return f'<table style="border-collapse:collapse;margin:6px 0 0 0">{lines}</table>'
 
@@ -50,7 +49,6 @@ def values(subject: Subject) -> str:
 
 
 def card(subject: Subject) -> str:
-    """Return the complete card."""
     array = subject.array
     facts = [
         ("dtype", str(array.dtype)),

@@ -43,7 +43,6 @@ _options: ContextVar[PrintOptions] = ContextVar("refarray.printoptions")
 
 
 def current_options() -> PrintOptions:
-    """Return the options of the current context."""
     return _options.get(PrintOptions())
 
 

@@ -33,7 +33,6 @@ def index_text(index: Index) -> str:
 
 
 def text(x: float, y: float, label: str, size: float = 12, **attributes: object) -> str:
-    """Return a line of text."""
     more = attributes_text({"fill": "currentColor", **attributes})
     return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:.1f}"{more}>{escape(label)}</text>'
 
@@ -242,7 +241,6 @@ def between_text(cell: Cell) -> str:
 
 
 def size_text(bits: int) -> str:
-    """Return a length with its unit."""
     return f"{bits // 8:,} B" if bits % 8 == 0 else f"{bits:,} bits"
 
 
@@ -306,7 +304,6 @@ def title_of(found: Inspection) -> str:
 
 
 def svg(found: Inspection) -> str:
-    """Return the picture as SVG."""
     drawn = draw(found)
     if drawn is None:
         label = (

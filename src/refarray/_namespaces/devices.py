@@ -89,7 +89,6 @@ class VirtualDevice(metaclass=Frozen):
 
 
 def unpickle_device(name: str, id: int, dtypes: tuple[Any, ...], defaults: Any) -> VirtualDevice:
-    """Unpickle a device."""
     return VirtualDevice(name, id=id, dtypes=dtypes, default_dtypes=dict(defaults))
 
 

@@ -316,12 +316,10 @@ def make_native(
 
 
 def unpickle_namespace(arguments: dict[str, Any]) -> ModuleType:
-    """Unpickle a namespace."""
     return namespace(**arguments)
 
 
 def unpickle_array(arguments: dict[str, Any], device: Any, *array: Any) -> Any:
-    """Unpickle an array of a namespace."""
     space: Any = namespace(**arguments)
     return space._rebuild[device](*array)
 

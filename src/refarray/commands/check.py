@@ -39,7 +39,6 @@ the only problem is a stale expectation.
 
 
 def add_to(subparsers: Subparsers) -> None:
-    """Adds the command."""
     parser = subparsers.add_parser(
         "check", help="check libraries against the standard", description=DESCRIPTION
     )
@@ -174,7 +173,6 @@ def choose_checks(arguments: argparse.Namespace) -> list[Check]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Runs the checks, prints and writes the reports."""
     from refarray.conformance.runner import engine
 
     reports = read_reports(arguments.report)

@@ -23,7 +23,6 @@ a subject could not be tried.
 
 
 def add_to(subparsers: Subparsers) -> None:
-    """Add the parser of the command."""
     parser = subparsers.add_parser(
         "diff",
         help="compare two reports of `refarray check`, or two libraries",
@@ -56,7 +55,6 @@ class NotTried(Exception):
 
 
 def side(name: str, only: list[str]) -> Findings:
-    """Return the findings of an argument."""
     from refarray.conformance.runner.engine import run_subject, select
 
     if name.endswith(".json") or Path(name).is_file():

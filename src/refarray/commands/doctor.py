@@ -17,7 +17,6 @@ problem.
 
 
 def add_to(subparsers: Subparsers) -> None:
-    """Add the parser of the command."""
     parser = subparsers.add_parser(
         "doctor",
         help="report on this build, drivers and partner libraries",
@@ -35,7 +34,6 @@ def add_to(subparsers: Subparsers) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the report."""
     from refarray._doctor import doctor
 
     report = doctor(partners=not arguments.quick)

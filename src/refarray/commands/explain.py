@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 
 def add_to(subparsers: Subparsers) -> None:
-    """Add the parser of the command."""
     parser = subparsers.add_parser(
         "explain", help="explain a requirement: its text, its rationale and its checks"
     )
@@ -23,7 +22,6 @@ def add_to(subparsers: Subparsers) -> None:
 
 
 def explanation(asked: Requirement) -> str:
-    """Return the description of a requirement."""
     from refarray.conformance.cases import CHECKS
     from refarray.conformance.requirements import reasons
 

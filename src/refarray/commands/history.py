@@ -17,7 +17,6 @@ environments of those versions. The exit status is 2 if a report cannot be read.
 
 
 def add_to(subparsers: Subparsers) -> None:
-    """Add the parser of the command."""
     parser = subparsers.add_parser(
         "history",
         help="show JSON reports of several versions in one table",
@@ -37,7 +36,6 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the table."""
     from refarray.conformance.report.history import text
 
     documents = [read(path) for path in arguments.reports]

@@ -9,7 +9,6 @@ from refarray.commands import Subparsers
 
 
 def add_to(subparsers: Subparsers) -> None:
-    """Add the parser of the command."""
     parser = subparsers.add_parser(
         "include", help="print the folder of the C++ headers, for a compiler's -I"
     )
@@ -22,7 +21,6 @@ def add_to(subparsers: Subparsers) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the folder."""
     from refarray import _build
 
     find = _build.get_include

@@ -33,7 +33,6 @@ class Failure(Exception):
 
 
 def add_to(subparsers: Subparsers) -> None:
-    """Add the parser of the command."""
     parser = subparsers.add_parser(
         "inspect", help="show what an object exports through DLPack", description=DESCRIPTION
     )
@@ -122,7 +121,6 @@ def write_page(found: Inspection, expression: str, path: Path) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the inspection."""
     from refarray._inspect import inspect
 
     folder = str(Path.cwd())

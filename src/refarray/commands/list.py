@@ -12,7 +12,6 @@ from refarray.commands import Subparsers, Usage
 
 
 def add_to(subparsers: Subparsers) -> None:
-    """Add the parser of the command."""
     parser = subparsers.add_parser("list", help="list the requirements and their checks")
     parser.add_argument(
         "families", metavar="FAMILY", nargs="*", help="for example VERS LIFE; default: all"
@@ -22,7 +21,6 @@ def add_to(subparsers: Subparsers) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the table."""
     from refarray.conformance.cases import CHECKS
     from refarray.conformance.requirements import families, reasons, requirements
     from refarray.conformance.suite import load

@@ -17,7 +17,6 @@ imported.
 
 
 def add_to(subparsers: Subparsers) -> None:
-    """Add the parser of the command."""
     parser = subparsers.add_parser(
         "matrix", help="exchange arrays between every pair of libraries", description=DESCRIPTION
     )
@@ -39,7 +38,6 @@ def show_progress(pair: str, done: int, total: int) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the grid and write the reports."""
     from refarray.commands.check import read_reports
     from refarray.conformance.matrix import measure as matrix
     from refarray.conformance.report import grid

@@ -16,7 +16,6 @@ group refarray.conformance.subjects. A module that follows the array API needs n
 
 
 def add_to(subparsers: Subparsers) -> None:
-    """Add the parser of the command."""
     parser = subparsers.add_parser(
         "subjects", help="list the libraries that have an adapter", description=DESCRIPTION
     )
@@ -40,7 +39,6 @@ def list_known() -> list[dict[str, str]]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the list."""
     rows = list_known()
     if arguments.json:
         print(json.dumps(rows, indent=1))

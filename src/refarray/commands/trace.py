@@ -18,7 +18,6 @@ wrong or the process crashed; 3 if no exchange took place.
 
 
 def add_to(subparsers: Subparsers) -> None:
-    """Add the parser of the command."""
     parser = subparsers.add_parser(
         "trace", help="show the calls of one exchange", description=DESCRIPTION
     )
@@ -46,7 +45,6 @@ def add_to(subparsers: Subparsers) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the timeline and the verdicts."""
     from refarray.conformance.live_validator.trace import trace
 
     keywords = {} if arguments.copy is None else {"copy": arguments.copy == "true"}

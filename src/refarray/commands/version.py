@@ -8,13 +8,11 @@ from refarray.commands import Subparsers
 
 
 def add_to(subparsers: Subparsers) -> None:
-    """Add the parser of the command."""
     parser = subparsers.add_parser("version", help="print the version")
     parser.set_defaults(run=run)
 
 
 def run(_: argparse.Namespace) -> int:
-    """Print the version."""
     from refarray import __version__
 
     print(__version__)

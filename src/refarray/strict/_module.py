@@ -88,6 +88,5 @@ class StrictModule(modes.OwnNamespace):
 
 
 def unpickle_array(device: Any, *array: Any) -> Any:
-    """Unpickle an array."""
     space: Any = importlib.import_module("refarray.strict")
     return space._rebuild[device](*array)

@@ -35,7 +35,6 @@ def install() -> None:
 
 
 def pytest_report_header() -> str:
-    """Say so at the beginning of the run."""
     return f"{NAME}: refarray.strict of refarray {refarray.__version__}"
 
 

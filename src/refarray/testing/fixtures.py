@@ -28,7 +28,6 @@ SIMULATED_DEVICES = ("cuda:0", "cuda_host")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds the ini option."""
     parser.addini(
         DEVICES,
         "devices of the fixture hard_array: names of refarray, or `simulated`",
@@ -38,7 +37,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Adds the marker."""
     config.addinivalue_line(
         "markers",
         "hard_arrays(layouts=, dtypes=, devices=): restrict the fixture hard_array; the arguments "
