@@ -11,8 +11,6 @@
 
 #include "core/error.hpp"
 #include "dlpack/exchange_api.hpp"
-#include "extension/capi/compat.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/capi/lookup.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/copy/copy_functions.hpp"

@@ -4,7 +4,6 @@
 
 #include "core/error.hpp"
 #include "extension/capi/args.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/copy/ways_out.hpp"

@@ -6,8 +6,6 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "extension/capi/args.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/capi/lookup.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/interop/scalars.hpp"
@@ -122,9 +120,8 @@ bool is_of_kind(const State& state, const DType& dtype, PyObject* kind) {
   return found;
 }
 
-Ref isdtype(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [dtype, kind] = bind<kIsdtype>(state, args, nargs, kwnames);
+Ref isdtype(const State& state, const Given<kIsdtype>& given) {
+  const auto [dtype, kind] = given;
   return check(PyBool_FromLong(is_of_kind(state, to_dtype(state, dtype), kind)));
 }
 
@@ -159,8 +156,7 @@ DType promote_arguments(const State& state, PyObject* const* args, Py_ssize_t na
              " arguments were given, none of them one");
 }
 
-Ref result_type(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
-  const State& state = State::of_module(module);
+Ref result_type(const State& state, PyObject* const* args, Py_ssize_t nargs) {
   std::vector<Ref> numbers;
   for_each_index(nargs, [&](std::int64_t i) {
     numbers.push_back(is_any_array(args[i]) ? Ref() : to_exact_number(state, args[i]));

@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "core/error.hpp"
-#include "extension/capi/compat.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/copy/ways_out.hpp"

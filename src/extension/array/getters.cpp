@@ -2,7 +2,6 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/capi/lookup.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/objects/array_object.hpp"

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <new>
 
-#include "extension/capi/compat.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/objects/array_object.hpp"

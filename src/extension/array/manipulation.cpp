@@ -6,8 +6,6 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "extension/capi/args.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/devices/exchange_arguments.hpp"
@@ -215,9 +213,8 @@ Ref reshape(const State& state, const core::ArrayView& array, PyObject* to_shape
 
 constexpr Signature<2> kReshapeMethod{"reshape", {Key::kShape, Key::kCopy}, 1, 1, 0};
 
-Ref reshape_function(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [x, shape, copy] = bind<kReshape>(state, args, nargs, kwnames);
+Ref reshape_function(const State& state, const Given<kReshape>& given) {
+  const auto [x, shape, copy] = given;
   return reshape(state, to_view(state, x, kReshape.name), shape, copy);
 }
 
@@ -227,9 +224,8 @@ Ref reshape_method(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyOb
   return reshape(state, view_of(self), shape, copy);
 }
 
-Ref permute_dims(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [x, axes_argument] = bind<kPermuteDims>(state, args, nargs, kwnames);
+Ref permute_dims(const State& state, const Given<kPermuteDims>& given) {
+  const auto [x, axes_argument] = given;
   const core::ArrayView array = to_view(state, x, kPermuteDims.name);
   // Also of a list in strict namespaces: released libraries pass one.
   const Integers integers = to_integers(axes_argument, "axes");
@@ -240,9 +236,8 @@ Ref permute_dims(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyOb
   return permuted(state, array, to_axes(integers, array.ndim, "axes").at);
 }
 
-Ref flip(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [x, axis] = bind<kFlip>(state, args, nargs, kwnames);
+Ref flip(const State& state, const Given<kFlip>& given) {
+  const auto [x, axis] = given;
   const core::ArrayView array = to_view(state, x, kFlip.name);
   const bool all = !is_given(axis);
   const Axes axes = all ? Axes{} : to_axes(to_integers(state, axis, "axis"), array.ndim, "axis");
@@ -259,9 +254,8 @@ Ref flip(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
   return view_through(state, array, layout, offset);
 }
 
-Ref broadcast_to(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [x, shape_argument] = bind<kBroadcastTo>(state, args, nargs, kwnames);
+Ref broadcast_to(const State& state, const Given<kBroadcastTo>& given) {
+  const auto [x, shape_argument] = given;
   const core::ArrayView array = to_view(state, x, kBroadcastTo.name);
   const Integers shape = to_shape(shape_argument);
   // Consumers compute the number of bytes from the shape, so that it must fit int64 even though a
@@ -273,9 +267,8 @@ Ref broadcast_to(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyOb
   return make_array(state, std::move(out));
 }
 
-Ref squeeze(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [x, axis] = bind<kSqueeze>(state, args, nargs, kwnames);
+Ref squeeze(const State& state, const Given<kSqueeze>& given) {
+  const auto [x, axis] = given;
   const core::ArrayView array = to_view(state, x, kSqueeze.name);
   const Axes axes = to_axes(to_integers(state, axis, "axis"), array.ndim, "axis");
   core::Layout layout;
@@ -290,9 +283,8 @@ Ref squeeze(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject*
   return view_through(state, array, layout);
 }
 
-Ref expand_dims(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [x, axis] = bind<kExpandDims>(state, args, nargs, kwnames);
+Ref expand_dims(const State& state, const Given<kExpandDims>& given) {
+  const auto [x, axis] = given;
   const core::ArrayView array = to_view(state, x, kExpandDims.name);
   const Integers integers = to_integers(state, axis, "axis");
   const int ndim = array.ndim + integers.count;
@@ -313,9 +305,8 @@ Ref expand_dims(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObj
   return view_through(state, array, layout);
 }
 
-Ref moveaxis(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [x, source, destination] = bind<kMoveaxis>(state, args, nargs, kwnames);
+Ref moveaxis(const State& state, const Given<kMoveaxis>& given) {
+  const auto [x, source, destination] = given;
   const core::ArrayView array = to_view(state, x, kMoveaxis.name);
   const Axes from = to_axes(to_integers(state, source, "source"), array.ndim, "source");
   const Axes to =

@@ -12,7 +12,6 @@
 #include "core/error.hpp"
 #include "core/ledger.hpp"
 #include "extension/capi/args.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/copy/copying.hpp"

@@ -1,8 +1,6 @@
 // Argument binding for METH_FASTCALL functions: a signature as data, and its parameters' values.
 #pragma once
 
-#include <Python.h>
-
 #include <array>
 #include <cstddef>
 

@@ -2,8 +2,6 @@
 // or on free threading.
 #pragma once
 
-#include <Python.h>
-
 #include "extension/capi/ref.hpp"
 #include "refarray/core/forced_unwind.hpp"
 

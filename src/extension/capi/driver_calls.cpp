@@ -3,10 +3,7 @@
 
 #include <optional>
 
-#include "extension/capi/errors.hpp"
-#include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
-#include "extension/capi/state.hpp"
 
 namespace refarray::extension {
 namespace {

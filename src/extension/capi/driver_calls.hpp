@@ -2,9 +2,6 @@
 // imported device memory.
 #pragma once
 
-#include <Python.h>
-
-#include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
 #include "refarray/core/device.hpp"
 #include "refarray/dlpack/wire.hpp"

@@ -5,7 +5,6 @@
 
 #include "core/error.hpp"
 #include "core/ledger.hpp"
-#include "extension/capi/ref.hpp"
 #include "extension/capi/state.hpp"
 #include "runtime/runtime.hpp"
 

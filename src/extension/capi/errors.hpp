@@ -2,14 +2,11 @@
 // and text about Python objects for messages.
 #pragma once
 
-#include <Python.h>
-
 #include <string>
 #include <type_traits>
 
 #include "core/memory/thread_stack.hpp"
 #include "extension/capi/compat.hpp"
-#include "extension/capi/ref.hpp"
 
 namespace refarray::extension {
 

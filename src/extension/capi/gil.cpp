@@ -3,7 +3,6 @@
 
 #include <memory>
 
-#include "extension/capi/errors.hpp"
 #include "runtime/runtime.hpp"
 
 namespace refarray::extension {

@@ -2,15 +2,12 @@
 // an interpreter from a deleter.
 #pragma once
 
-#include <Python.h>
-
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <utility>
 
 #include "core/work_sharing.hpp"
-#include "extension/capi/compat.hpp"
 #include "extension/capi/errors.hpp"
 
 namespace refarray::extension {

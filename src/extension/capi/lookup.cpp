@@ -1,7 +1,6 @@
 // Lookup of attributes on types: through the interpreter's type cache, or class by class.
 #include "extension/capi/lookup.hpp"
 
-#include "extension/capi/errors.hpp"
 #include "extension/capi/state.hpp"
 #include "runtime/drivers/library.hpp"
 

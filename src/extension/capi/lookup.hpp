@@ -2,10 +2,7 @@
 // interpreter looks up special methods: along the MRO, unbound.
 #pragma once
 
-#include <Python.h>
-
 #include "extension/capi/errors.hpp"
-#include "extension/capi/ref.hpp"
 
 namespace refarray::extension {
 

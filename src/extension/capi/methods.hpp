@@ -2,9 +2,6 @@
 // that defines them.
 #pragma once
 
-#include <Python.h>
-
-#include "extension/capi/ref.hpp"
 #include "extension/capi/state.hpp"
 #include "refarray/core/dtype.hpp"
 

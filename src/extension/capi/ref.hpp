@@ -1,4 +1,7 @@
 // Ref: a strong reference to a Python object, or empty. Everywhere `Ref` owns, `PyObject*` borrows.
+//
+// A header of this folder stands for Python.h and for the headers of this folder that it includes;
+// so do objects/array_object.hpp and objects/function_row.hpp.
 #pragma once
 
 #include <Python.h>

@@ -5,8 +5,6 @@
 #include <new>
 
 #include "dlpack/exchange_api.hpp"
-#include "extension/capi/compat.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/lookup.hpp"
 #include "extension/capi/object_pool.hpp"

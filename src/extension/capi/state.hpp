@@ -1,8 +1,6 @@
 // Module state: every Python object that a module instance owns, and how to look the state up.
 #pragma once
 
-#include <Python.h>
-
 #include <array>
 #include <atomic>
 #include <cstddef>

@@ -1,7 +1,5 @@
 // The functions that compute: those of the module, and those of the standard's extensions, which
 // modules of their own have.
-#include <Python.h>
-
 #include <string>
 #include <vector>
 

@@ -12,7 +12,6 @@
 #include "compute/ops/elementwise.hpp"
 #include "core/copy/copy.hpp"
 #include "core/error.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/compute/operands.hpp"
 #include "extension/compute/tables.hpp"

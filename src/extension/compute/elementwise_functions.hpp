@@ -1,10 +1,7 @@
 // Elementwise functions and operators on arrays and Python numbers.
 #pragma once
 
-#include <Python.h>
-
 #include "compute/ops/elementwise_rows.hpp"
-#include "extension/capi/ref.hpp"
 #include "extension/capi/state.hpp"
 
 namespace refarray::extension {

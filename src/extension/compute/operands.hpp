@@ -1,13 +1,10 @@
 // Operands of computations: arrays that the CPU can read, and Python numbers.
 #pragma once
 
-#include <Python.h>
-
 #include <cstddef>
 #include <cstdint>
 
 #include "core/array.hpp"
-#include "extension/capi/ref.hpp"
 #include "extension/capi/state.hpp"
 #include "extension/objects/python_numbers.hpp"
 

@@ -15,8 +15,6 @@
 #include "compute/ops/reductions/scan.hpp"
 #include "core/copy/copy.hpp"
 #include "core/error.hpp"
-#include "extension/capi/args.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/compute/operands.hpp"
 #include "extension/compute/tables.hpp"
@@ -202,10 +200,8 @@ double to_correction(State& state, PyObject* object) {
 }
 
 template <Reduction Operation>
-Ref reduction(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+Ref reduction(State& state, const Given<kReduction<Operation>>& given) {
   const core::ReductionRow& row = core::row_of(Operation);
-  State& state = State::of_module(module);
-  const auto given = bind<kReduction<Operation>>(state, args, nargs, kwnames);
   constexpr bool kTakesDtype = takes_dtype(Operation);
   const bool converts = kTakesDtype && is_given(given[2]);
   const bool takes_bool = converts && !state.modes.strict;  // converted first
@@ -313,11 +309,9 @@ int to_scan_axis(PyObject* object, const core::ArrayView& x, const char* functio
 }
 
 template <Reduction Operation>
-Ref scan(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+Ref scan(const State& state, const Given<kReduction<Operation>>& given) {
   const core::ReductionRow& row = core::row_of(Operation);
-  const State& state = State::of_module(module);
-  const auto [object, axis_argument, dtype_argument, initial] =
-      bind<kReduction<Operation>>(state, args, nargs, kwnames);
+  const auto [object, axis_argument, dtype_argument, initial] = given;
   const bool takes_bool = is_given(dtype_argument) && !state.modes.strict;  // converted first
   core::ArrayView x =
       computable_view(state, object, row.name, takes_bool ? core::dtype_sets::kAll : row.accepts);
@@ -392,9 +386,7 @@ core::Array difference(const core::ArrayView& x, int axis) {
   return out;
 }
 
-Ref diff(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto given = bind<kDiff>(state, args, nargs, kwnames);
+Ref diff(const State& state, const Given<kDiff>& given) {
   const core::ArrayView x =
       computable_view(state, given[0], kDiff.name, core::dtype_sets::kNumeric);
   if (x.ndim == 0) core::fail(Fault::kValue, "diff() needs an axis; the array has ndim 0");

@@ -1,13 +1,10 @@
 // Arguments that reductions and scans have in common.
 #pragma once
 
-#include <Python.h>
-
 #include <cstdint>
 
 #include "compute/ops/reduction_rows.hpp"
 #include "core/array.hpp"
-#include "extension/capi/ref.hpp"
 #include "extension/capi/state.hpp"
 
 namespace refarray::extension {

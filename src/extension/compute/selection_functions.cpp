@@ -3,8 +3,6 @@
 
 #include "compute/ops/elementwise.hpp"
 #include "core/error.hpp"
-#include "extension/capi/args.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/compute/elementwise_functions.hpp"
 #include "extension/compute/operands.hpp"
@@ -88,9 +86,8 @@ Ref to_limit(const State& state, const core::ArrayView& x, PyObject* limit, cons
   return Ref::borrow(limit);
 }
 
-Ref clip(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [x, min, max] = bind<kClip>(state, args, nargs, kwnames);
+Ref clip(const State& state, const Given<kClip>& given) {
+  const auto [x, min, max] = given;
   const core::ArrayView array =
       computable_view(state, x, kClip.name, core::dtype_sets::kRealValued);
   const Ref low = to_limit(state, array, min, "min"), high = to_limit(state, array, max, "max");

@@ -4,8 +4,6 @@
 #include "compute/ops/contains.hpp"
 #include "compute/sorting/sets.hpp"
 #include "core/error.hpp"
-#include "extension/capi/args.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/compute/elementwise_functions.hpp"
 #include "extension/compute/operands.hpp"
@@ -88,9 +86,8 @@ Raises TypeError for dtypes that take part in no computation, NotImplementedErro
 on a device.)doc",
 };
 
-Ref isin(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [x1, x2, invert] = bind<kIsin>(state, args, nargs, kwnames);
+Ref isin(const State& state, const Given<kIsin>& given) {
+  const auto [x1, x2, invert] = given;
   Operand first(state, x1), second(state, x2);
   require_value(first, x1, kIsin.name, "x1");
   require_value(second, x2, kIsin.name, "x2");
@@ -125,27 +122,23 @@ core::Distinct find_distinct(const State& state, PyObject* x, const char* functi
   return out;
 }
 
-Ref unique_all(PyObject* module, PyObject* x) {
-  const State& state = State::of_module(module);
+Ref unique_all(const State& state, PyObject* x) {
   core::Distinct found = find_distinct(state, x, "unique_all", true);
   return named_tuple(state, "UniqueAll",
                      {&found.values, &found.indices, &found.inverse, &found.counts});
 }
 
-Ref unique_counts(PyObject* module, PyObject* x) {
-  const State& state = State::of_module(module);
+Ref unique_counts(const State& state, PyObject* x) {
   core::Distinct found = find_distinct(state, x, "unique_counts", false);
   return named_tuple(state, "UniqueCounts", {&found.values, &found.counts});
 }
 
-Ref unique_inverse(PyObject* module, PyObject* x) {
-  const State& state = State::of_module(module);
+Ref unique_inverse(const State& state, PyObject* x) {
   core::Distinct found = find_distinct(state, x, "unique_inverse", true);
   return named_tuple(state, "UniqueInverse", {&found.values, &found.inverse});
 }
 
-Ref unique_values(PyObject* module, PyObject* x) {
-  const State& state = State::of_module(module);
+Ref unique_values(const State& state, PyObject* x) {
   core::Distinct found = find_distinct(state, x, "unique_values", false);
   return make_array(state, std::move(found.values));
 }

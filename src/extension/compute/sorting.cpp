@@ -5,8 +5,6 @@
 #include "compute/indexing/index_arrays.hpp"
 #include "compute/sorting/sort.hpp"
 #include "core/error.hpp"
-#include "extension/capi/args.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/compute/indexing/taking.hpp"
 #include "extension/compute/operands.hpp"
@@ -85,9 +83,8 @@ bool is_true(PyObject* argument, bool by_default) {
 
 /// sort() or, if `kOrders`, argsort().
 template <const FunctionRow& kRow, bool kOrders>
-Ref sorted(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [x, axis_argument, descending, stable] = bind<kRow>(state, args, nargs, kwnames);
+Ref sorted(const State& state, const Given<kRow>& given) {
+  const auto [x, axis_argument, descending, stable] = given;
   const core::ArrayView array = computable_view(state, x, kRow.name);
   require_order(state, array.dtype, kRow.name);
   const int axis = core::normalize_axis(
@@ -127,9 +124,8 @@ core::Array by_sorter(const State& state, const core::ArrayView& x1, PyObject* s
   return take_along(x1, order, 0, "searchsorted()");
 }
 
-Ref searchsorted(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [x1, x2, side, sorter] = bind<kSearchsorted>(state, args, nargs, kwnames);
+Ref searchsorted(const State& state, const Given<kSearchsorted>& given) {
+  const auto [x1, x2, side, sorter] = given;
   const core::ArrayView array = computable_view(state, x1, kSearchsorted.name);
   if (array.ndim != 1)
     core::fail(Fault::kValue, "searchsorted(): x1 has ndim ", array.ndim, "; it must be 1");

@@ -1,12 +1,9 @@
 // Results that are tuples of arrays.
 #pragma once
 
-#include <Python.h>
-
 #include <initializer_list>
 #include <vector>
 
-#include "extension/capi/errors.hpp"
 #include "extension/capi/lookup.hpp"
 #include "extension/objects/array_object.hpp"
 

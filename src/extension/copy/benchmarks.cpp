@@ -7,7 +7,6 @@
 #include "core/copy/copy.hpp"
 #include "core/copy/plan.hpp"
 #include "core/error.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/copy/copying.hpp"

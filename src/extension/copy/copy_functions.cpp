@@ -9,9 +9,7 @@
 #include "core/copy/copy.hpp"
 #include "core/error.hpp"
 #include "core/kernels/table.hpp"
-#include "extension/capi/args.hpp"
 #include "extension/capi/driver_calls.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/capi/lookup.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/copy/copying.hpp"
@@ -151,9 +149,8 @@ constexpr Signature<3> kToDeviceFunction{
     "to_device", {Key::kX, Key::kDevice, Key::kStream}, 2, 2, 2};
 constexpr Signature<2> kToDeviceMethod{"to_device", {Key::kDevice, Key::kStream}, 1, 1, 1};
 
-Ref astype_function(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [x, dtype, copy, device] = bind<kAstype>(state, args, nargs, kwnames);
+Ref astype_function(const State& state, const Given<kAstype>& given) {
+  const auto [x, dtype, copy, device] = given;
   to_view(state, x, kAstype.name);
   return astype(state, x, dtype, copy, device);
 }

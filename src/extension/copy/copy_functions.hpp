@@ -2,8 +2,6 @@
 // instruction set of the copy kernels and the thread count.
 #pragma once
 
-#include <Python.h>
-
 #include "extension/capi/ref.hpp"
 #include "refarray/core/dtype.hpp"
 

@@ -8,8 +8,6 @@
 #include "core/error.hpp"
 #include "core/ledger.hpp"
 #include "extension/capi/driver_calls.hpp"
-#include "extension/capi/errors.hpp"
-#include "extension/capi/gil.hpp"
 #include "extension/objects/array_object.hpp"
 #include "runtime/runtime.hpp"
 

@@ -2,8 +2,6 @@
 // them ask here, by where the memory is and by the mode of the namespace.
 #pragma once
 
-#include <Python.h>
-
 #include <cstdint>
 
 #include "core/array.hpp"

@@ -4,9 +4,7 @@
 
 #include "core/error.hpp"
 #include "extension/capi/args.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/copy/copying.hpp"
-#include "extension/creation/nested_sequences.hpp"
 #include "extension/devices/exchange_arguments.hpp"
 #include "extension/dlpack/dlpack_import.hpp"
 #include "extension/dlpack/producer.hpp"
@@ -100,9 +98,8 @@ Ref as_array(State& state, PyObject* object, const core::DType* dtype) {
   return to_array(state, object, {.dtype = dtype});
 }
 
-Ref asarray(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  State& state = State::of_module(module);
-  const auto [object, dtype, device, copy] = bind<kAsarray>(state, args, nargs, kwnames);
+Ref asarray(State& state, const Given<kAsarray>& given) {
+  const auto [object, dtype, device, copy] = given;
   Keywords keywords{is_given(device) ? device : nullptr, is_given(copy) ? copy : nullptr, nullptr,
                     Leniency::kOfAsarray};
   core::DType dtype_value;

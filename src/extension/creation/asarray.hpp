@@ -1,11 +1,8 @@
-// asarray(): its row, which strict namespaces share, and the function for C++ callers.
+// asarray(): its row, which strict namespaces share, and the function for C++ callers; and arrays
+// from nested sequences of numbers and arrays.
 #pragma once
 
-#include <Python.h>
-
 #include "core/array.hpp"
-#include "extension/capi/ref.hpp"
-#include "extension/capi/state.hpp"
 #include "extension/objects/function_row.hpp"
 
 namespace refarray::extension {
@@ -46,11 +43,22 @@ NumPy; and NoCopyError if copy=False and a copy is required.)doc",
 };
 
 /// The module function; creation.cpp lists it.
-Ref asarray(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
+Ref asarray(State& state, const Given<kAsarray>& given);
 
 /// asarray(object) for functions that accept array-likes (assignment, full): the Array itself, a
 /// view of exported memory, or a new array; converted to `dtype` unless that is nullptr. Throws as
 /// asarray(), and kType for arrays of other namespaces, in sequences too.
 Ref as_array(State& state, PyObject* object, const core::DType* dtype);
+
+/// What asarray() takes and assignments refuse: arrays of other namespaces, and numbers of a kind
+/// above that of the dtype if the dtype has one of equal value.
+enum class Leniency : bool { kNone, kOfAsarray };
+
+/// A new array on the CPU from a number, or from nested sequences of numbers and arrays. The
+/// innermost level of a vector dtype (lanes > 1) holds the lanes; a single number fills all lanes.
+/// `dtype` nullptr: inferred from the numbers. Throws ValueError for ragged sequences, TypeError
+/// for other objects, and what reading the sequences raises.
+core::Array array_from_nested(State& state, PyObject* object, const core::DType* dtype,
+                              Leniency leniency = Leniency::kNone);
 
 }  // namespace refarray::extension

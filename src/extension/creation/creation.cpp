@@ -5,13 +5,10 @@
 
 #include "core/error.hpp"
 #include "core/triangle.hpp"
-#include "extension/capi/args.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/creation/asarray.hpp"
-#include "extension/creation/nested_sequences.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/conversions.hpp"
 #include "extension/objects/function_row.hpp"
@@ -231,17 +228,15 @@ Ref ones(State& state, const ArraySpec& spec) {  // True converts to 1 in every 
 // --- The functions: each combines a row, a MakeSpec and a Create.
 
 template <const FunctionRow& kRow, MakeSpec kMakeSpec, Create kCreate>
-Ref create(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  State& state = State::of_module(module);
-  const auto [first, dtype, device] = bind<kRow>(state, args, nargs, kwnames);
+Ref create(State& state, const Given<kRow>& given) {
+  const auto [first, dtype, device] = given;
   return kCreate(state, kMakeSpec(state, first, dtype, device));
 }
 
 /// `kInfers`: without dtype=, the dtype is that of the fill value.
 template <const FunctionRow& kRow, MakeSpec kMakeSpec, bool kInfers>
-Ref create_full(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  State& state = State::of_module(module);
-  const auto [first, fill_value, dtype, device] = bind<kRow>(state, args, nargs, kwnames);
+Ref create_full(State& state, const Given<kRow>& given) {
+  const auto [first, fill_value, dtype, device] = given;
   const ArraySpec spec = kMakeSpec(state, first, dtype, device);
   if (state.modes.strict && !plain_number(fill_value)) {
     core::fail(Fault::kType, "fill_value must be a Python number, not ", type_name(fill_value),
@@ -284,9 +279,8 @@ core::Array diagonal(const core::Array& matrix, std::int64_t k) {
   return core::with_layout(matrix, layout, k < 0 ? -k * columns : k);
 }
 
-Ref eye(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  State& state = State::of_module(module);
-  const auto [n_rows, n_cols, k, dtype_argument, device] = bind<kEye>(state, args, nargs, kwnames);
+Ref eye(State& state, const Given<kEye>& given) {
+  const auto [n_rows, n_cols, k, dtype_argument, device] = given;
   const std::int64_t rows = to_extent(n_rows, "n_rows");
   const std::int64_t shape[] = {rows, is_given(n_cols) ? to_extent(n_cols, "n_cols") : rows};
   const std::int64_t offset = to_diagonal(k);
@@ -318,15 +312,13 @@ Ref triangle(const State& state, PyObject* x, PyObject* k_argument, const char* 
   return make_array(state, std::move(out));
 }
 
-Ref tril(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [x, k] = bind<kTril>(state, args, nargs, kwnames);
+Ref tril(const State& state, const Given<kTril>& given) {
+  const auto [x, k] = given;
   return triangle(state, x, k, kTril.name, true);
 }
 
-Ref triu(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [x, k] = bind<kTriu>(state, args, nargs, kwnames);
+Ref triu(const State& state, const Given<kTriu>& given) {
+  const auto [x, k] = given;
   return triangle(state, x, k, kTriu.name, false);
 }
 

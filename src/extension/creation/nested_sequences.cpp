@@ -3,8 +3,6 @@
 // Reading runs user code (__getitem__, __index__, a producer's __dlpack__), which may modify the
 // sequences. Therefore each object is read once, its length is checked again before each item, and
 // the numbers are stored until the shape and dtype are known.
-#include "extension/creation/nested_sequences.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <exception>
@@ -16,6 +14,7 @@
 #include "extension/capi/errors.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/copy/ways_out.hpp"
+#include "extension/creation/asarray.hpp"
 #include "extension/interop/protocol_order.hpp"
 #include "extension/interop/scalars.hpp"
 #include "extension/objects/array_object.hpp"

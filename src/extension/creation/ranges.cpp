@@ -7,8 +7,6 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "extension/capi/args.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/interop/scalars.hpp"
@@ -266,10 +264,8 @@ core::Array float_range(const Interval& interval, const core::DType& dtype) {
   return dtype == kWide ? wide : working_copy(wide, dtype);
 }
 
-Ref arange(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  State& state = State::of_module(module);
-  const auto [start, stop, step, dtype_object, device_object] =
-      bind<kArange>(state, args, nargs, kwnames);
+Ref arange(State& state, const Given<kArange>& given) {
+  const auto [start, stop, step, dtype_object, device_object] = given;
   const Interval interval = to_interval(state, start, stop, step);
   const core::DType dtype =
       to_dtype_or(state, dtype_object,
@@ -362,10 +358,9 @@ core::DType to_float_dtype(const State& state, PyObject* argument, bool is_compl
   return out;
 }
 
-Ref linspace(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  State& state = State::of_module(module);
+Ref linspace(State& state, const Given<kLinspace>& given) {
   const auto [start_argument, stop_argument, num, dtype_argument, device_argument, endpoint] =
-      bind<kLinspace>(state, args, nargs, kwnames);
+      given;
   const End start = to_end(state, start_argument, "start");
   const End stop = to_end(state, stop_argument, "stop");
   const std::int64_t count = to_int64(num, "num");

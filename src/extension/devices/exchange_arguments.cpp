@@ -5,8 +5,6 @@
 
 #include "core/error.hpp"
 #include "extension/capi/driver_calls.hpp"
-#include "extension/capi/errors.hpp"
-#include "extension/devices/stream_type.hpp"
 #include "extension/objects/conversions.hpp"
 
 namespace refarray::extension {

@@ -1,16 +1,12 @@
 // Parsing of DLPack's keyword arguments: stream=, max_version=, dl_device= and copy=.
 #pragma once
 
-#include <Python.h>
-
 #include <cstdint>
 #include <optional>
 
 #include "core/array.hpp"
 #include "dlpack/export.hpp"
 #include "extension/capi/args.hpp"
-#include "extension/capi/ref.hpp"
-#include "extension/capi/state.hpp"
 #include "runtime/runtime.hpp"
 
 namespace refarray::extension {
@@ -37,6 +33,10 @@ inline runtime::GivenStream to_stream(PyObject* object) {
 inline std::optional<DLDevice> to_dl_device(const State& state, PyObject* object) {
   return is_given(object) ? std::optional(detail::parse_dl_device(state, object)) : std::nullopt;
 }
+
+/// The device of a Stream of any interpreter, each of which has its own type object; nothing for
+/// other objects. Defined in stream_type.cpp.
+std::optional<core::Device> device_of_stream(PyObject* object) noexcept;
 
 /// max_version= compared with the version that refarray implements.
 enum class VersionRequest { kLegacy, kOlderMinor, kOurs, kNewer };

@@ -1,9 +1,5 @@
 // The Python types Stream and Event, and the module functions on current streams. The types are
 // created on first use, since most programs use no device.
-#include "extension/devices/stream_type.hpp"
-
-#include <Python.h>
-
 #include <array>
 #include <initializer_list>
 #include <new>
@@ -13,13 +9,8 @@
 #include "core/error.hpp"
 #include "core/ledger.hpp"
 #include "extension/capi/args.hpp"
-#include "extension/capi/compat.hpp"
 #include "extension/capi/driver_calls.hpp"
-#include "extension/capi/errors.hpp"
-#include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
-#include "extension/capi/ref.hpp"
-#include "extension/capi/state.hpp"
 #include "extension/devices/exchange_arguments.hpp"
 #include "extension/objects/conversions.hpp"
 #include "runtime/runtime.hpp"

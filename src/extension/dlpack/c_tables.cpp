@@ -9,7 +9,6 @@
 #include "dlpack/export.hpp"
 #include "dlpack/import.hpp"
 #include "extension/capi/driver_calls.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/copy/ways_out.hpp"
 #include "extension/dlpack/dlpack_export.hpp"
 #include "extension/dlpack/dlpack_import.hpp"

@@ -2,8 +2,6 @@
 // include/refarray/python/c_api.h.
 #pragma once
 
-#include <Python.h>
-
 #include "extension/capi/ref.hpp"
 #include "refarray/dlpack/managed.hpp"
 

@@ -1,11 +1,8 @@
 // The names of DLPack capsules: telling an unconsumed capsule from any other.
 #pragma once
 
-#include <Python.h>
-
 #include <cstring>
 
-#include "extension/capi/compat.hpp"
 #include "extension/capi/errors.hpp"
 #include "refarray/dlpack/managed.hpp"
 

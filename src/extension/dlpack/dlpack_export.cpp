@@ -7,7 +7,6 @@
 #include "dlpack/export.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/driver_calls.hpp"
-#include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/copy/ways_out.hpp"

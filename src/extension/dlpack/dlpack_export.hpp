@@ -2,8 +2,6 @@
 // which all protocols share that export device memory.
 #pragma once
 
-#include <Python.h>
-
 #include "core/array.hpp"
 #include "extension/capi/ref.hpp"
 #include "runtime/runtime.hpp"

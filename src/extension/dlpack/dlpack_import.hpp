@@ -1,9 +1,6 @@
 // from_dlpack() for C++ callers that have looked up the producer.
 #pragma once
 
-#include <Python.h>
-
-#include "extension/capi/ref.hpp"
 #include "extension/capi/state.hpp"
 #include "extension/dlpack/producer.hpp"
 

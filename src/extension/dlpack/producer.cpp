@@ -11,8 +11,6 @@
 #include "dlpack/exchange_api.hpp"
 #include "dlpack/import.hpp"
 #include "extension/capi/driver_calls.hpp"
-#include "extension/capi/errors.hpp"
-#include "extension/capi/gil.hpp"
 #include "extension/capi/lookup.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/devices/exchange_arguments.hpp"

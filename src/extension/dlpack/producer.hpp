@@ -2,9 +2,6 @@
 // them.
 #pragma once
 
-#include <Python.h>
-
-#include "extension/capi/ref.hpp"
 #include "extension/capi/state.hpp"
 #include "refarray/dlpack/managed.hpp"
 

@@ -2,8 +2,6 @@
 // assignment by an index that has been read, and what a strict namespace takes.
 #pragma once
 
-#include <Python.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -13,8 +11,6 @@
 
 #include "core/array.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/ref.hpp"
-#include "extension/capi/state.hpp"
 #include "extension/objects/array_object.hpp"
 
 namespace refarray::extension {

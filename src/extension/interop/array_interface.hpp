@@ -2,8 +2,6 @@
 // strides, and a reader of the fields that both dicts have.
 #pragma once
 
-#include <Python.h>
-
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,7 +11,6 @@
 #include "core/error.hpp"
 #include "core/layout.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/ref.hpp"
 #include "extension/capi/state.hpp"
 #include "extension/interop/borrowed_storage.hpp"
 #include "extension/objects/foreign_objects.hpp"

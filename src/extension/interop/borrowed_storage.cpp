@@ -3,7 +3,6 @@
 
 #include "core/error.hpp"
 #include "dlpack/import.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/objects/array_object.hpp"

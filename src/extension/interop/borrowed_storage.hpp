@@ -1,14 +1,11 @@
 // Arrays over host memory that a Python object owns: a PEP 3118 buffer or any other object.
 #pragma once
 
-#include <Python.h>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
 
 #include "core/array.hpp"
-#include "extension/capi/ref.hpp"
 #include "extension/capi/state.hpp"
 
 namespace refarray::extension {

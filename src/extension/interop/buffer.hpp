@@ -1,13 +1,10 @@
 // Buffer protocol (PEP 3118): format codes, exported addresses and strides, arrays over raw bytes.
 #pragma once
 
-#include <Python.h>
-
 #include <optional>
 #include <string_view>
 
 #include "core/array.hpp"
-#include "extension/capi/ref.hpp"
 #include "extension/capi/state.hpp"
 #include "runtime/streams/order.hpp"
 

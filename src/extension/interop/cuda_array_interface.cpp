@@ -5,7 +5,6 @@
 
 #include "dlpack/import.hpp"
 #include "extension/capi/driver_calls.hpp"
-#include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/copy/ways_out.hpp"
 #include "extension/dlpack/dlpack_export.hpp"

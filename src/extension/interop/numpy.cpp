@@ -1,6 +1,5 @@
 // Array.__array__() and Array.numpy(), which are implemented in refarray._numpy.
 #include "extension/capi/args.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/capi/lookup.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/copy/ways_out.hpp"

@@ -1,7 +1,6 @@
 // asarray()'s protocols, tried in order: DLPack, buffer, array interfaces, __array__.
 #include "extension/interop/protocol_order.hpp"
 
-#include "extension/capi/errors.hpp"
 #include "extension/capi/lookup.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/dlpack/dlpack_import.hpp"

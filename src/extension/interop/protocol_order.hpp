@@ -1,11 +1,8 @@
 // The order in which asarray() tries an object's protocols, and which errors let it go on.
 #pragma once
 
-#include <Python.h>
-
 #include "core/error.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/ref.hpp"
 #include "extension/capi/state.hpp"
 
 namespace refarray::extension {

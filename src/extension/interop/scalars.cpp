@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/capi/lookup.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/interop/array_interface.hpp"

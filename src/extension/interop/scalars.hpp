@@ -2,11 +2,8 @@
 // rules.
 #pragma once
 
-#include <Python.h>
-
 #include <optional>
 
-#include "extension/capi/ref.hpp"
 #include "extension/capi/state.hpp"
 #include "refarray/core/dtype.hpp"
 

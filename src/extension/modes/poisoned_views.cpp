@@ -14,7 +14,6 @@
 
 #include "core/error.hpp"
 #include "core/overlap.hpp"
-#include "extension/capi/compat.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/copy/copying.hpp"

@@ -1,8 +1,6 @@
 // Poisoned views: namespaces in which a write to memory with another live owner raises.
 #pragma once
 
-#include <Python.h>
-
 #include "core/array.hpp"
 #include "extension/capi/state.hpp"
 

@@ -2,12 +2,9 @@
 #include "extension/module/module.hpp"
 
 #include "core/memory/foreign_code.hpp"
-#include "extension/capi/compat.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/object_pool.hpp"
-#include "extension/capi/state.hpp"
 #include "extension/copy/copy_functions.hpp"
 #include "extension/dlpack/c_tables.hpp"
 #include "extension/dlpack/dlpack_import.hpp"

@@ -1,8 +1,6 @@
 // What the modules of all namespaces have in common.
 #pragma once
 
-#include <Python.h>
-
 #include "extension/capi/state.hpp"
 
 namespace refarray::extension {

@@ -8,9 +8,6 @@
 
 #include "core/error.hpp"
 #include "core/promotion.hpp"
-#include "extension/capi/args.hpp"
-#include "extension/capi/compat.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/copy/copy_functions.hpp"
@@ -129,19 +126,20 @@ As refarray.from_dlpack(), without arguments that the standard does not have. Ra
 TypeError for dtypes that it does not have.)doc",
 };
 
-Ref of_standard(PyObject* module, Ref array) {
-  require_standard(State::of_module(module), view_of(array.get()).dtype);
+Ref of_standard(const State& state, Ref array) {
+  require_standard(state, view_of(array.get()).dtype);
   return array;
 }
 
-Ref strict_asarray(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  return of_standard(module, asarray(module, args, nargs, kwnames));
+Ref strict_asarray(State& state, const Given<kAsarray>& given) {
+  return of_standard(state, asarray(state, given));
 }
 
 Ref strict_from_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t nargs,
                        PyObject* kwnames) {
-  bind<kStrictFromDlpack>(State::of_module(module), args, nargs, kwnames);
-  return of_standard(module, module_from_dlpack(module, args, nargs, kwnames));
+  const State& state = State::of_module(module);
+  bind<kStrictFromDlpack>(state, args, nargs, kwnames);
+  return of_standard(state, module_from_dlpack(module, args, nargs, kwnames));
 }
 
 PyMethodDef kStrictFunctions[] = {

@@ -4,10 +4,7 @@
 #include <new>
 #include <utility>
 
-#include "extension/capi/compat.hpp"
 #include "extension/capi/driver_calls.hpp"
-#include "extension/capi/errors.hpp"
-#include "extension/capi/gil.hpp"
 #include "extension/capi/object_pool.hpp"
 #include "extension/objects/watched_arrays.hpp"
 #include "runtime/runtime.hpp"

@@ -2,13 +2,10 @@
 // deallocation.
 #pragma once
 
-#include <Python.h>
-
 #include <cstdint>
 
 #include "core/array.hpp"
 #include "extension/capi/compat.hpp"
-#include "extension/capi/ref.hpp"
 #include "extension/capi/state.hpp"
 
 namespace refarray::extension {

@@ -2,12 +2,9 @@
 // that part (REFARRAY_COMPUTE) without_compute.cpp.
 #pragma once
 
-#include <Python.h>
-
 #include <vector>
 
 #include "core/array.hpp"
-#include "extension/capi/ref.hpp"
 #include "extension/capi/state.hpp"
 
 namespace refarray::extension {

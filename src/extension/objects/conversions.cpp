@@ -5,7 +5,6 @@
 
 #include "core/error.hpp"
 #include "extension/capi/args.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/capi/lookup.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/namespace.hpp"

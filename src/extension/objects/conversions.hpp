@@ -1,13 +1,10 @@
 // Conversions between Python objects and core values: integers, shapes, dtypes, devices, arrays.
 #pragma once
 
-#include <Python.h>
-
 #include <cstdint>
 #include <optional>
 
 #include "core/array.hpp"
-#include "extension/capi/ref.hpp"
 #include "extension/capi/state.hpp"
 
 namespace refarray::extension {

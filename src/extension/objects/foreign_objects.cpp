@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "extension/capi/errors.hpp"
 #include "extension/capi/lookup.hpp"
 
 namespace refarray::extension {

@@ -2,11 +2,8 @@
 // NumPy's masked arrays, which imports refuse.
 #pragma once
 
-#include <Python.h>
-
 #include "core/error.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/ref.hpp"
 #include "extension/capi/state.hpp"
 
 namespace refarray::extension {

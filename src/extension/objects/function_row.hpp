@@ -5,18 +5,15 @@
 // from the rows in compute/ops.
 #pragma once
 
-#include <Python.h>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 #include "extension/capi/args.hpp"
-#include "extension/capi/errors.hpp"
-#include "extension/capi/state.hpp"
 
 namespace refarray::extension {
 
@@ -153,10 +150,14 @@ inline constexpr auto kDocstring = kJoined<[](auto add) {
 void require_standard_arguments(const State& state, const char* function, std::span<const Key> keys,
                                 std::span<PyObject* const> arguments);
 
-/// The arguments of a call in the order of the row's parameters; see the other bind(). In a strict
-/// namespace also raises TypeError for kinds that the standard does not have.
+/// The arguments of a call in the order of the row's parameters; see the other bind().
 template <const FunctionRow& kRow>
-auto bind(const State& state, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+using Given = std::array<PyObject*, detail::parse(kRow.parameters).count>;
+
+/// Reads them. In a strict namespace also raises TypeError for kinds that the standard does not
+/// have.
+template <const FunctionRow& kRow>
+Given<kRow> bind(const State& state, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   constexpr const auto& kSignature = detail::kSignature<kRow>;
   const auto out = bind(kSignature, state, args, nargs, kwnames);
   if (state.modes.strict) [[unlikely]]
@@ -164,11 +165,41 @@ auto bind(const State& state, PyObject* const* args, Py_ssize_t nargs, PyObject*
   return out;
 }
 
-/// The entry of a module's table for a row and its implementation.
+namespace detail {
+/// An implementation as a module's function.
+template <const FunctionRow& kRow, auto kImplementation>
+struct Call {
+  static Ref bound(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+    State& state = State::of_module(module);
+    return kImplementation(state, bind<kRow>(state, args, nargs, kwnames));
+  }
+  static Ref one(PyObject* module, PyObject* x) {
+    return kImplementation(State::of_module(module), x);
+  }
+  static Ref several(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
+    return kImplementation(State::of_module(module), args, nargs);
+  }
+  static constexpr auto function() noexcept {
+    using Implementation = decltype(kImplementation);
+    if constexpr (std::is_invocable_v<Implementation, State&, PyObject*>)
+      return &one;
+    else if constexpr (std::is_invocable_v<Implementation, State&, PyObject**, Py_ssize_t>)
+      return &several;
+    else if constexpr (requires { flags(kImplementation); })
+      return kImplementation;
+    else
+      return &bound;
+  }
+};
+}  // namespace detail
+
+/// The entry of a module's table for a row and its implementation. That takes the state of the
+/// module and what bind() returns; or, not bound, one positional argument, or as many as there are.
+/// It may be a function of C as well.
 template <const FunctionRow& kRow, auto kImplementation>
 PyMethodDef entry() noexcept {
-  return {kRow.name, method<kImplementation>(), detail::flags(kImplementation),
-          kDocstring<kRow>.data()};
+  constexpr auto kFunction = detail::Call<kRow, kImplementation>::function();
+  return {kRow.name, method<kFunction>(), detail::flags(kFunction), kDocstring<kRow>.data()};
 }
 
 }  // namespace refarray::extension

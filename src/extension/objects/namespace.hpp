@@ -1,11 +1,8 @@
 // The namespace that an array is of, and what it refuses.
 #pragma once
 
-#include <Python.h>
-
 #include <string>
 
-#include "extension/capi/state.hpp"
 #include "extension/objects/array_object.hpp"
 #include "refarray/core/dtype.hpp"
 

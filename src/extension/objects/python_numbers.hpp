@@ -2,15 +2,12 @@
 // the dtypes that they and arrays promote to.
 #pragma once
 
-#include <Python.h>
-
 #include <cstddef>
 #include <cstdint>
 
 #include "core/array.hpp"
 #include "core/promotion.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/ref.hpp"
 #include "extension/capi/state.hpp"
 
 namespace refarray::extension {

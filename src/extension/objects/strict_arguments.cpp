@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "core/error.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/capi/lookup.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/function_row.hpp"

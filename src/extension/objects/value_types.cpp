@@ -3,19 +3,13 @@
 // strict namespaces the first only.
 #include "extension/objects/value_types.hpp"
 
-#include <Python.h>
-
 #include <atomic>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "extension/capi/compat.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/capi/lookup.hpp"
 #include "extension/capi/methods.hpp"
-#include "extension/capi/ref.hpp"
-#include "extension/capi/state.hpp"
 #include "extension/objects/conversions.hpp"
 #include "refarray/core/device.hpp"
 

@@ -1,8 +1,6 @@
 // DType and Device objects: creation from core values, and access to the values in them.
 #pragma once
 
-#include <Python.h>
-
 #include "extension/capi/ref.hpp"
 #include "refarray/core/device.hpp"
 #include "refarray/core/dtype.hpp"

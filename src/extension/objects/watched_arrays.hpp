@@ -1,8 +1,6 @@
 // The lists of arrays that namespaces with poisoned views keep: see modes/poisoned_views.hpp.
 #pragma once
 
-#include <Python.h>
-
 #include <algorithm>
 #include <mutex>
 #include <vector>

@@ -5,8 +5,6 @@
 
 #include "core/error.hpp"
 #include "core/promotion.hpp"
-#include "extension/capi/args.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/compute/manipulation/repeating.hpp"
 #include "extension/compute/operands.hpp"
 #include "extension/compute/tables.hpp"
@@ -122,10 +120,8 @@ double frequency(double i, double n, double d) noexcept {
 
 /// `kHasNegative` is an argument: with sanitizers, g++ compares no addresses of rows in constants.
 template <const FunctionRow& kRow, bool kHasNegative>
-Ref frequencies(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  State& state = State::of_module(module);
-  const auto [n_argument, d_argument, dtype_argument, device_argument] =
-      bind<kRow>(state, args, nargs, kwnames);
+Ref frequencies(State& state, const Given<kRow>& given) {
+  const auto [n_argument, d_argument, dtype_argument, device_argument] = given;
   const std::int64_t n = to_int64(n_argument, "n");
   if (n < 1) core::fail(Fault::kValue, kRow.name, "(): n is ", n, "; it must be 1 or more");
   const double d = to_distance(state, d_argument, kRow.name);
@@ -143,9 +139,8 @@ Ref frequencies(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObj
 }
 
 template <const FunctionRow& kRow, bool kIsInverse>
-Ref shift(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [x, axes] = bind<kRow>(state, args, nargs, kwnames);
+Ref shift(const State& state, const Given<kRow>& given) {
+  const auto [x, axes] = given;
   const core::ArrayView array = to_view(state, x, kRow.name);
   require_computable(array.dtype, kRow.name, core::dtype_sets::kFloating);
   std::int64_t shifts[core::kMaxRank] = {};

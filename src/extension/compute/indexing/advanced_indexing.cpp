@@ -1,7 +1,5 @@
 // Indexing by boolean masks and integer arrays, mixed with integers, slices, '...' and None as in
 // NumPy.
-#include <Python.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -14,10 +12,7 @@
 #include "core/copy/copy.hpp"
 #include "core/error.hpp"
 #include "core/ledger.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
-#include "extension/capi/ref.hpp"
-#include "extension/capi/state.hpp"
 #include "extension/compute/indexing/taking.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/indexing/indexing.hpp"

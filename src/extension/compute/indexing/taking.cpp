@@ -9,8 +9,6 @@
 #include "compute/ops/elementwise.hpp"
 #include "core/error.hpp"
 #include "core/ledger.hpp"
-#include "extension/capi/args.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/compute/operands.hpp"
 #include "extension/compute/tables.hpp"
@@ -84,9 +82,8 @@ core::ArrayView to_indices(const State& state, PyObject* indices, const char* fu
   return out;
 }
 
-Ref take(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [x, indices_argument, axis_argument] = bind<kTake>(state, args, nargs, kwnames);
+Ref take(const State& state, const Given<kTake>& given) {
+  const auto [x, indices_argument, axis_argument] = given;
   const core::ArrayView array = readable_view(state, x, kTake.name);
   const core::ArrayView indices = to_indices(state, indices_argument, kTake.name);
   if (indices.ndim != 1)
@@ -112,10 +109,8 @@ core::Layout shape_beside(core::Extents a, core::Extents b, int axis) {
   return core::broadcast_shapes(shapes[0].extents(), shapes[1].extents());
 }
 
-Ref take_along_axis(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [x, indices_argument, axis_argument] =
-      bind<kTakeAlongAxis>(state, args, nargs, kwnames);
+Ref take_along_axis(const State& state, const Given<kTakeAlongAxis>& given) {
+  const auto [x, indices_argument, axis_argument] = given;
   const core::ArrayView array = readable_view(state, x, kTakeAlongAxis.name);
   const core::ArrayView indices = to_indices(state, indices_argument, kTakeAlongAxis.name);
   core::check_byte_sized(array.dtype, "take_along_axis()");
@@ -141,8 +136,7 @@ Ref take_along_axis(PyObject* module, PyObject* const* args, Py_ssize_t nargs, P
   return make_array(state, std::move(out));
 }
 
-Ref nonzero(PyObject* module, PyObject* x) {
-  const State& state = State::of_module(module);
+Ref nonzero(const State& state, PyObject* x) {
   refuse_counting(state, "nonzero");
   const core::ArrayView array = readable_view(state, x, "nonzero");
   if (array.ndim == 0)

@@ -9,8 +9,6 @@
 #include "compute/linalg/decompositions/qr.hpp"
 #include "compute/linalg/decompositions/svd.hpp"
 #include "core/error.hpp"
-#include "extension/capi/args.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/compute/linalg/matrix_arguments.hpp"
 #include "extension/compute/reduction_functions.hpp"
 #include "extension/compute/tables.hpp"
@@ -173,9 +171,8 @@ TypeError for other dtypes, NotImplementedError on a device.)doc",
 constexpr core::DType kFloat64{core::Kind::kFloat, 64};
 constexpr core::DType kComplex128{core::Kind::kComplex, 128};
 
-Ref cholesky(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [argument, upper] = bind<kCholesky>(state, args, nargs, kwnames);
+Ref cholesky(const State& state, const Given<kCholesky>& given) {
+  const auto [argument, upper] = given;
   const bool is_upper = to_flag(upper, kCholesky.name, "upper");
   const Matrices x(state, argument, kCholesky.name, /*square=*/true);
   core::Array out = x.new_result(x.view().dtype, {x.rows(), x.rows()});
@@ -197,9 +194,8 @@ bool is_complete(PyObject* mode) {
   return text == "complete";
 }
 
-Ref qr(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [argument, mode] = bind<kQr>(state, args, nargs, kwnames);
+Ref qr(const State& state, const Given<kQr>& given) {
+  const auto [argument, mode] = given;
   const bool complete = is_complete(mode);
   const Matrices x(state, argument, kQr.name, /*square=*/false);
   const std::int64_t k = complete ? x.rows() : std::min(x.rows(), x.columns());
@@ -214,8 +210,7 @@ Ref qr(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwna
 
 // --- eigenvalues
 
-Ref eig(PyObject* module, PyObject* argument) {
-  const State& state = State::of_module(module);
+Ref eig(const State& state, PyObject* argument) {
   const Matrices x(state, argument, kEig.name, /*square=*/true);
   core::Array values = x.new_result(kComplex128, {x.rows()});
   core::Array vectors = x.new_result(kComplex128, {x.rows(), x.rows()});
@@ -227,8 +222,7 @@ Ref eig(PyObject* module, PyObject* argument) {
   return named_tuple(state, "EigResult", {&values, &vectors});
 }
 
-Ref eigvals(PyObject* module, PyObject* argument) {
-  const State& state = State::of_module(module);
+Ref eigvals(const State& state, PyObject* argument) {
   const Matrices x(state, argument, kEigvals.name, /*square=*/true);
   core::Array values = x.new_result(kComplex128, {x.rows()});
   run_decomposition(x, [&](const InterruptCheck& interrupt) {
@@ -237,8 +231,7 @@ Ref eigvals(PyObject* module, PyObject* argument) {
   return make_array(state, finished(values, complex_dtype(x.dtype())));
 }
 
-Ref eigh(PyObject* module, PyObject* argument) {
-  const State& state = State::of_module(module);
+Ref eigh(const State& state, PyObject* argument) {
   const Matrices x(state, argument, kEigh.name, /*square=*/true);
   core::Array values = x.new_result(kFloat64, {x.rows()});
   core::Array vectors = x.new_result(x.view().dtype, {x.rows(), x.rows()});
@@ -250,8 +243,7 @@ Ref eigh(PyObject* module, PyObject* argument) {
   return named_tuple(state, "EighResult", {&values, &vectors});
 }
 
-Ref eigvalsh(PyObject* module, PyObject* argument) {
-  const State& state = State::of_module(module);
+Ref eigvalsh(const State& state, PyObject* argument) {
   const Matrices x(state, argument, kEigvalsh.name, /*square=*/true);
   core::Array values = x.new_result(kFloat64, {x.rows()});
   run_decomposition(x, [&](const InterruptCheck& interrupt) {
@@ -262,9 +254,8 @@ Ref eigvalsh(PyObject* module, PyObject* argument) {
 
 // --- singular values
 
-Ref svd(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [argument, full_matrices] = bind<kSvd>(state, args, nargs, kwnames);
+Ref svd(const State& state, const Given<kSvd>& given) {
+  const auto [argument, full_matrices] = given;
   const bool is_full =
       full_matrices == nullptr || to_flag(full_matrices, kSvd.name, "full_matrices");
   const Matrices x(state, argument, kSvd.name, /*square=*/false);
@@ -280,8 +271,7 @@ Ref svd(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwn
   return named_tuple(state, "SVDResult", {&u, &s, &vh});
 }
 
-Ref svdvals(PyObject* module, PyObject* argument) {
-  const State& state = State::of_module(module);
+Ref svdvals(const State& state, PyObject* argument) {
   const Matrices x(state, argument, kSvdvals.name, /*square=*/false);
   core::Array s = x.new_result(kFloat64, {std::min(x.rows(), x.columns())});
   run_decomposition(

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "core/error.hpp"
-#include "extension/capi/args.hpp"
 #include "extension/compute/operands.hpp"
 #include "extension/compute/reduction_functions.hpp"
 #include "extension/compute/tables.hpp"
@@ -69,15 +68,13 @@ core::Array diagonals(const core::ArrayView& x, PyObject* offset_argument, const
   return core::with_layout(x, out, first);
 }
 
-Ref diagonal(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [x, offset] = bind<kDiagonal>(state, args, nargs, kwnames);
+Ref diagonal(const State& state, const Given<kDiagonal>& given) {
+  const auto [x, offset] = given;
   return make_array(state, diagonals(to_view(state, x, kDiagonal.name), offset, kDiagonal.name));
 }
 
-Ref trace(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [x, offset, dtype] = bind<kTrace>(state, args, nargs, kwnames);
+Ref trace(const State& state, const Given<kTrace>& given) {
+  const auto [x, offset, dtype] = given;
   const core::ArrayView array = computable_view(state, x, kTrace.name, core::dtype_sets::kNumeric);
   return compute_sum_of_last_axis(state, diagonals(array, offset, kTrace.name), dtype);
 }

@@ -2,8 +2,6 @@
 // of a linear system, and numbers.
 #pragma once
 
-#include <Python.h>
-
 #include <memory>
 #include <string>
 

@@ -9,8 +9,6 @@
 #include "compute/linalg/decompositions/svd.hpp"
 #include "compute/linalg/norms.hpp"
 #include "core/error.hpp"
-#include "extension/capi/args.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/compute/linalg/matrix_arguments.hpp"
 #include "extension/compute/operands.hpp"
 #include "extension/compute/reduction_functions.hpp"
@@ -106,9 +104,8 @@ core::Array norms(const core::ArrayView& x, std::uint64_t axes, double order, bo
   return out;
 }
 
-Ref vector_norm(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [argument, axis, keepdims, ord] = bind<kVectorNorm>(state, args, nargs, kwnames);
+Ref vector_norm(const State& state, const Given<kVectorNorm>& given) {
+  const auto [argument, axis, keepdims, ord] = given;
   const core::ArrayView x =
       computable_view(state, argument, kVectorNorm.name, core::dtype_sets::kFloating);
   const std::uint64_t axes = to_axis_bits(state, axis, x.ndim, /*takes_one=*/false);
@@ -168,9 +165,8 @@ core::Array matrix_norms(const Matrices& x, const MatrixOrder& order) {
   return over_axes(sums, rows, order.order);
 }
 
-Ref matrix_norm(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [argument, keepdims, ord] = bind<kMatrixNorm>(state, args, nargs, kwnames);
+Ref matrix_norm(const State& state, const Given<kMatrixNorm>& given) {
+  const auto [argument, keepdims, ord] = given;
   const MatrixOrder order = to_matrix_order(state, ord);
   const bool keeps = to_flag(keepdims, kMatrixNorm.name, "keepdims");
   const Matrices x(state, argument, kMatrixNorm.name, /*square=*/false);

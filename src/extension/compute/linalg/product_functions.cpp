@@ -8,8 +8,6 @@
 #include "compute/linalg/vecdot.hpp"
 #include "compute/ops/elementwise.hpp"
 #include "core/error.hpp"
-#include "extension/capi/args.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/compute/linalg/matrix_arguments.hpp"
 #include "extension/compute/tables.hpp"
@@ -193,15 +191,13 @@ Ref compute_matmul_in_place(const State& state, PyObject* x1, PyObject* x2) {
 
 namespace {
 
-Ref matmul(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [x1, x2] = bind<kMatmul>(state, args, nargs, kwnames);
+Ref matmul(const State& state, const Given<kMatmul>& given) {
+  const auto [x1, x2] = given;
   return compute_matmul(state, x1, x2);
 }
 
-Ref matrix_transpose(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [x] = bind<kMatrixTranspose>(state, args, nargs, kwnames);
+Ref matrix_transpose(const State& state, const Given<kMatrixTranspose>& given) {
+  const auto [x] = given;
   const core::ArrayView array = to_view(state, x, kMatrixTranspose.name);
   if (array.ndim < 2)
     core::fail(Fault::kValue, "matrix_transpose(): ndim is ", array.ndim, "; it must be 2 or more");
@@ -258,9 +254,8 @@ core::Layout with_axis_last(const core::ArrayView& x, int axis) {
   });
 }
 
-Ref vecdot(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [x1, x2, axis_argument] = bind<kVecdot>(state, args, nargs, kwnames);
+Ref vecdot(const State& state, const Given<kVecdot>& given) {
+  const auto [x1, x2, axis_argument] = given;
   Factors factors(state, x1, x2, kVecdot.name);
   const int axis = factors.common_axis(axis_argument);
   core::Layout shape = vecdot_shape(factors, axis);
@@ -408,9 +403,8 @@ struct Contraction {
   to.y = as_matrix(b, right, summed);
 }
 
-Ref tensordot(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [x1, x2, axes_argument] = bind<kTensordot>(state, args, nargs, kwnames);
+Ref tensordot(const State& state, const Given<kTensordot>& given) {
+  const auto [x1, x2, axes_argument] = given;
   Factors factors(state, x1, x2, kTensordot.name);
   const Axes axes = to_axes(axes_argument, factors.x1(), factors.x2());
   check_extents(axes, factors);

@@ -1,9 +1,6 @@
 // Products of matrices, for the operators @ and @=.
 #pragma once
 
-#include <Python.h>
-
-#include "extension/capi/ref.hpp"
 #include "extension/capi/state.hpp"
 
 namespace refarray::extension {

@@ -7,8 +7,6 @@
 
 #include "compute/linalg/pinv.hpp"
 #include "core/error.hpp"
-#include "extension/capi/args.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/compute/linalg/matrix_arguments.hpp"
 #include "extension/compute/operands.hpp"
 #include "extension/compute/tables.hpp"
@@ -113,9 +111,8 @@ core::Array to_rtol(const Matrices& x, const State& state, PyObject* argument) {
   return working_copy(core::with_layout(of_number(value), layout, 0), kFloat64);
 }
 
-Ref matrix_rank(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [argument, rtol_argument] = bind<kMatrixRank>(state, args, nargs, kwnames);
+Ref matrix_rank(const State& state, const Given<kMatrixRank>& given) {
+  const auto [argument, rtol_argument] = given;
   const Matrices x(state, argument, kMatrixRank.name, /*square=*/false);
   const core::Array rtol = to_rtol(x, state, rtol_argument);
   core::Array out = x.new_result(kInt64, {});
@@ -125,9 +122,8 @@ Ref matrix_rank(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObj
   return make_array(state, std::move(out));
 }
 
-Ref pinv(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [argument, rtol_argument] = bind<kPinv>(state, args, nargs, kwnames);
+Ref pinv(const State& state, const Given<kPinv>& given) {
+  const auto [argument, rtol_argument] = given;
   const Matrices x(state, argument, kPinv.name, /*square=*/false);
   const core::Array rtol = to_rtol(x, state, rtol_argument);
   core::Array out = x.new_result(x.view().dtype, {x.columns(), x.rows()});

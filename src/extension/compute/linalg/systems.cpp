@@ -6,8 +6,6 @@
 #include "compute/linalg/matmul.hpp"
 #include "core/error.hpp"
 #include "core/promotion.hpp"
-#include "extension/capi/args.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/compute/linalg/matrix_arguments.hpp"
 #include "extension/compute/tables.hpp"
 #include "extension/compute/tuples.hpp"
@@ -106,8 +104,7 @@ other dtypes and an n that is no integer, NotImplementedError on a device.)doc",
 
 constexpr core::DType kFloat64{core::Kind::kFloat, 64};
 
-Ref det(PyObject* module, PyObject* argument) {
-  const State& state = State::of_module(module);
+Ref det(const State& state, PyObject* argument) {
   const Matrices x(state, argument, kDet.name, /*square=*/true);
   core::Array out = x.new_result(x.view().dtype, {});
   run_decomposition(
@@ -115,8 +112,7 @@ Ref det(PyObject* module, PyObject* argument) {
   return make_array(state, finished(out, x.dtype()));
 }
 
-Ref slogdet(PyObject* module, PyObject* argument) {
-  const State& state = State::of_module(module);
+Ref slogdet(const State& state, PyObject* argument) {
   const Matrices x(state, argument, kSlogdet.name, /*square=*/true);
   core::Array sign = x.new_result(x.view().dtype, {});
   core::Array logarithm = x.new_result(kFloat64, {});
@@ -136,8 +132,7 @@ Ref slogdet(PyObject* module, PyObject* argument) {
   return out;
 }
 
-Ref inv(PyObject* module, PyObject* argument) {
-  const State& state = State::of_module(module);
+Ref inv(const State& state, PyObject* argument) {
   const Matrices x(state, argument, kInv.name, /*square=*/true);
   core::Array out = inverse(x);
   return make_array(state, finished(out, x.dtype()));
@@ -199,9 +194,8 @@ core::Layout right_sides(const core::ArrayView& x2) {
   });
 }
 
-Ref solve(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [first, second] = bind<kSolve>(state, args, nargs, kwnames);
+Ref solve(const State& state, const Given<kSolve>& given) {
+  const auto [first, second] = given;
   Factors factors(state, first, second, kSolve.name, core::dtype_sets::kFloating);
   factors.compute_in(decomposed_dtype(factors.dtype()));
   const core::Layout shape = solution_shape(factors);
@@ -266,9 +260,8 @@ Exponent to_exponent(PyObject* n) {
   return out.storage ? out : identities(base);
 }
 
-Ref matrix_power(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [argument, n] = bind<kMatrixPower>(state, args, nargs, kwnames);
+Ref matrix_power(const State& state, const Given<kMatrixPower>& given) {
+  const auto [argument, n] = given;
   const Exponent exponent = to_exponent(n);
   const Matrices x(state, argument, kMatrixPower.name, /*square=*/true);
   core::Array out = exponent.is_negative ? inverse(x) : working_copy(x.view(), x.view().dtype);

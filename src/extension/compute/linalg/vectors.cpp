@@ -5,8 +5,6 @@
 
 #include "compute/ops/elementwise.hpp"
 #include "core/error.hpp"
-#include "extension/capi/args.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/compute/linalg/matrix_arguments.hpp"
 #include "extension/compute/tables.hpp"
@@ -96,9 +94,8 @@ is undefined, NotImplementedError on a device.)doc",
   return core::new_array(out.dtype, one.extents(), /*zeroed=*/false);
 }
 
-Ref cross(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [x1, x2, axis_argument] = bind<kCross>(state, args, nargs, kwnames);
+Ref cross(const State& state, const Given<kCross>& given) {
+  const auto [x1, x2, axis_argument] = given;
   Factors factors(state, x1, x2, kCross.name);
   const int axis = factors.common_axis(axis_argument);
   core::Array out = new_cross(factors, axis);
@@ -115,9 +112,8 @@ Ref cross(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* k
 
 // --- outer
 
-Ref outer(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [x1, x2] = bind<kOuter>(state, args, nargs, kwnames);
+Ref outer(const State& state, const Given<kOuter>& given) {
+  const auto [x1, x2] = given;
   Factors factors(state, x1, x2, kOuter.name);
   if (factors.x1().ndim != 1 || factors.x2().ndim != 1)
     factors.fail_shapes("both must have one axis");

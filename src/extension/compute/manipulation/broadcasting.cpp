@@ -6,8 +6,6 @@
 
 #include "compute/ops/elementwise.hpp"
 #include "core/error.hpp"
-#include "extension/capi/args.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/compute/tables.hpp"
 #include "extension/compute/tuples.hpp"
 #include "extension/copy/copying.hpp"
@@ -57,8 +55,7 @@ the device of its argument. Raises ValueError for other shapes and another
 indexing, TypeError for arguments of other types.)doc",
 };
 
-Ref broadcast_shapes(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
-  const State& state = State::of_module(module);
+Ref broadcast_shapes(const State& state, PyObject* const* args, Py_ssize_t nargs) {
   core::Layout out({}, {});
   for_each_index(nargs, [&](std::int64_t i) {
     constexpr Key kShape[] = {Key::kShape};
@@ -69,8 +66,7 @@ Ref broadcast_shapes(PyObject* module, PyObject* const* args, Py_ssize_t nargs) 
   return make_int_tuple(out.extents());
 }
 
-Ref broadcast_arrays(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
-  const State& state = State::of_module(module);
+Ref broadcast_arrays(const State& state, PyObject* const* args, Py_ssize_t nargs) {
   core::Layout shape({}, {});
   for_each_index(nargs, [&](std::int64_t i) {
     shape = core::broadcast_shapes(shape.extents(),

@@ -1,6 +1,4 @@
 // concat(), stack() and unstack(): copies into, and views of, parts of one array.
-#include <Python.h>
-
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -9,10 +7,6 @@
 #include "core/error.hpp"
 #include "core/ledger.hpp"
 #include "core/promotion.hpp"
-#include "extension/capi/args.hpp"
-#include "extension/capi/errors.hpp"
-#include "extension/capi/ref.hpp"
-#include "extension/capi/state.hpp"
 #include "extension/compute/manipulation/repeating.hpp"
 #include "extension/compute/tables.hpp"
 #include "extension/compute/tuples.hpp"
@@ -216,18 +210,16 @@ Ref concat_along(const State& state, const ArrayList& list, std::int64_t axis_ar
   return make_array(state, out.finish());
 }
 
-Ref concat(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [arrays, axis] = bind<kConcat>(state, args, nargs, kwnames);
+Ref concat(const State& state, const Given<kConcat>& given) {
+  const auto [arrays, axis] = given;
   const ArrayList list(state, arrays, kConcat.name);
   const core::DType dtype = list.common_dtype();
   if (axis == Py_None) return concat_flattened(state, list, dtype);
   return concat_along(state, list, axis == nullptr ? 0 : to_int64(axis, "axis"), dtype);
 }
 
-Ref stack(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [arrays, axis_argument] = bind<kStack>(state, args, nargs, kwnames);
+Ref stack(const State& state, const Given<kStack>& given) {
+  const auto [arrays, axis_argument] = given;
   const ArrayList list(state, arrays, kStack.name);
   const core::DType dtype = list.common_dtype();
   const core::ArrayView& first = list.views().front();
@@ -251,9 +243,8 @@ Ref stack(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* k
   return make_array(state, out.finish());
 }
 
-Ref unstack(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [x, axis_argument] = bind<kUnstack>(state, args, nargs, kwnames);
+Ref unstack(const State& state, const Given<kUnstack>& given) {
+  const auto [x, axis_argument] = given;
   const core::ArrayView array = to_view(state, x, kUnstack.name);
   const int axis = core::normalize_axis(
       axis_argument == nullptr ? 0 : to_int64(axis_argument, "axis"), array.ndim);

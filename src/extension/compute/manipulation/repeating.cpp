@@ -9,8 +9,6 @@
 #include "compute/indexing/index_arrays.hpp"
 #include "core/error.hpp"
 #include "core/ledger.hpp"
-#include "extension/capi/args.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/compute/indexing/taking.hpp"
 #include "extension/compute/operands.hpp"
@@ -178,9 +176,8 @@ core::Array repeat_by_array(const core::ArrayView& array, const core::ArrayView&
   return out;
 }
 
-Ref repeat(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [x, repeats, axis_argument] = bind<kRepeat>(state, args, nargs, kwnames);
+Ref repeat(const State& state, const Given<kRepeat>& given) {
+  const auto [x, repeats, axis_argument] = given;
   core::ArrayView array = to_view(state, x, kRepeat.name);
   core::Array flat;
   int axis = 0;
@@ -203,9 +200,8 @@ Ref repeat(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* 
 
 // --- roll
 
-Ref roll(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [x, shift, axis] = bind<kRoll>(state, args, nargs, kwnames);
+Ref roll(const State& state, const Given<kRoll>& given) {
+  const auto [x, shift, axis] = given;
   const core::ArrayView array = to_view(state, x, kRoll.name);
   const Integers shifts = to_integers(state, shift, "shift");
   if (!is_given(axis)) {
@@ -234,9 +230,8 @@ Ref roll(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
 
 // --- tile
 
-Ref tile(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [x, repetitions] = bind<kTile>(state, args, nargs, kwnames);
+Ref tile(const State& state, const Given<kTile>& given) {
+  const auto [x, repetitions] = given;
   const core::ArrayView array = to_view(state, x, kTile.name);
   if (state.modes.strict) require_tuple(repetitions, "repetitions");
   const Integers counts = to_integers(state, repetitions, "repetitions");
