@@ -1,14 +1,14 @@
 // The Fourier transforms of the extension fft.
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "compute/fft/transform.hpp"
 #include "core/error.hpp"
 #include "core/promotion.hpp"
-#include "extension/capi/args.hpp"
-#include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/compute/operands.hpp"
 #include "extension/compute/tables.hpp"
@@ -23,239 +23,150 @@ namespace {
 using core::Direction;
 using core::Fault;
 
-constexpr FunctionRow kFft{
-    "fft",
-    "x, /, *, n=None, axis=-1, norm='backward'",
-    Category::kFourier,
-    2022,
-    R"doc(Return the discrete Fourier transform along an axis.
-
-out[j] = sum over k of x[k] * exp(-2 pi i j k / n).
-
-x: an array of dtype complex64 or complex128.
-n: the number of elements along the axis; x is cut or extended by zeros. None: that
-    of x.
-axis: counted from the end if negative.
-norm: "backward" does not scale, "ortho" divides by sqrt(n), "forward" by n.
-
-Returns a new array of the dtype of x with n elements along the axis.
-Raises TypeError for other dtypes, ValueError for n less than 1, an unknown norm and
-ndim 0, IndexError for an axis out of range, NotImplementedError on a device.)doc",
-};
-
-constexpr FunctionRow kIfft{
-    "ifft",
-    "x, /, *, n=None, axis=-1, norm='backward'",
-    Category::kFourier,
-    2022,
-    R"doc(Return the inverse discrete Fourier transform along an axis.
-
-out[j] = sum over k of x[k] * exp(2 pi i j k / n) / n.
-
-x: an array of dtype complex64 or complex128.
-n: the number of elements along the axis; x is cut or extended by zeros. None: that
-    of x.
-axis: counted from the end if negative.
-norm: "backward" divides by n, "ortho" by sqrt(n), "forward" does not scale.
-
-Returns a new array of the dtype of x with n elements along the axis.
-Raises TypeError for other dtypes, ValueError for n less than 1, an unknown norm and
-ndim 0, IndexError for an axis out of range, NotImplementedError on a device.)doc",
-};
-
-constexpr FunctionRow kRfft{
-    "rfft",
-    "x, /, *, n=None, axis=-1, norm='backward'",
-    Category::kFourier,
-    2022,
-    R"doc(Return the discrete Fourier transform of real numbers along an axis.
-
-The transform is Hermitian: only its first n // 2 + 1 elements are returned, of which
-the first one is real.
-
-x: an array of dtype float32 or float64.
-n: the number of elements along the axis; x is cut or extended by zeros. None: that
-    of x.
-axis: counted from the end if negative.
-norm: "backward" does not scale, "ortho" divides by sqrt(n), "forward" by n.
-
-Returns a new array of dtype complex64 or complex128 with n // 2 + 1 elements along
-the axis.
-Raises TypeError for other dtypes, ValueError for n less than 1, an unknown norm and
-ndim 0, IndexError for an axis out of range, NotImplementedError on a device.)doc",
-};
-
-constexpr FunctionRow kIrfft{
-    "irfft",
-    "x, /, *, n=None, axis=-1, norm='backward'",
-    Category::kFourier,
-    2022,
-    R"doc(Return the real inverse of a Hermitian Fourier transform along an axis.
-
-x has the first n // 2 + 1 elements of the transform. Imaginary parts of element 0,
-and of element n / 2 if n is even, are ignored.
-
-x: an array of dtype complex64 or complex128.
-n: the number of elements along the axis of the result; x is cut or extended by
-    zeros to n // 2 + 1. None: 2 * (M - 1), where M is that of x.
-axis: counted from the end if negative.
-norm: "backward" divides by n, "ortho" by sqrt(n), "forward" does not scale.
-
-Returns a new array of dtype float32 or float64 with n elements along the axis.
-Raises TypeError for other dtypes, ValueError for n less than 1, an unknown norm and
-ndim 0, IndexError for an axis out of range, NotImplementedError on a device.)doc",
-};
-
-constexpr FunctionRow kHfft{
-    "hfft",
-    "x, /, *, n=None, axis=-1, norm='backward'",
-    Category::kFourier,
-    2022,
-    R"doc(Return the real Fourier transform of a Hermitian sequence along an axis.
-
-x has the first n // 2 + 1 elements of the sequence. Imaginary parts of element 0,
-and of element n / 2 if n is even, are ignored.
-
-x: an array of dtype complex64 or complex128.
-n: the number of elements along the axis of the result; x is cut or extended by
-    zeros to n // 2 + 1. None: 2 * (M - 1), where M is that of x.
-axis: counted from the end if negative.
-norm: "backward" does not scale, "ortho" divides by sqrt(n), "forward" by n.
-
-Returns a new array of dtype float32 or float64 with n elements along the axis.
-Raises TypeError for other dtypes, ValueError for n less than 1, an unknown norm and
-ndim 0, IndexError for an axis out of range, NotImplementedError on a device.)doc",
-};
-
-constexpr FunctionRow kIhfft{
-    "ihfft",
-    "x, /, *, n=None, axis=-1, norm='backward'",
-    Category::kFourier,
-    2022,
-    R"doc(Return the Hermitian inverse of a real Fourier transform along an axis.
-
-Only the first n // 2 + 1 elements are returned.
-
-x: an array of dtype float32 or float64.
-n: the number of elements along the axis; x is cut or extended by zeros. None: that
-    of x.
-axis: counted from the end if negative.
-norm: "backward" divides by n, "ortho" by sqrt(n), "forward" does not scale.
-
-Returns a new array of dtype complex64 or complex128 with n // 2 + 1 elements along
-the axis.
-Raises TypeError for other dtypes, ValueError for n less than 1, an unknown norm and
-ndim 0, IndexError for an axis out of range, NotImplementedError on a device.)doc",
-};
-
-constexpr FunctionRow kFftn{
-    "fftn",
-    "x, /, *, s=None, axes=None, norm='backward'",
-    Category::kFourier,
-    2022,
-    R"doc(Return the discrete Fourier transform over several axes.
-
-The same as fft() along each of the axes.
-
-x: an array of dtype complex64 or complex128.
-s: the number of elements along each of the axes; x is cut or extended by zeros. -1,
-    and None for all: that of x.
-axes: counted from the end if negative; None: all. s needs axes.
-norm: "backward" does not scale, "ortho" divides by sqrt(N), "forward" by N, the
-    product of s.
-
-Returns a new array of the dtype of x.
-Raises TypeError for other dtypes, ValueError for an entry of s less than 1, s
-without axes, s and axes of different lengths, an axis named twice and an unknown
-norm, IndexError for an axis out of range, NotImplementedError on a device.)doc",
-};
-
-constexpr FunctionRow kIfftn{
-    "ifftn",
-    "x, /, *, s=None, axes=None, norm='backward'",
-    Category::kFourier,
-    2022,
-    R"doc(Return the inverse discrete Fourier transform over several axes.
-
-The same as ifft() along each of the axes.
-
-x: an array of dtype complex64 or complex128.
-s: the number of elements along each of the axes; x is cut or extended by zeros. -1,
-    and None for all: that of x.
-axes: counted from the end if negative; None: all. s needs axes.
-norm: "backward" divides by the product N of s, "ortho" by sqrt(N), "forward" does
-    not scale.
-
-Returns a new array of the dtype of x.
-Raises TypeError for other dtypes, ValueError for an entry of s less than 1, s
-without axes, s and axes of different lengths, an axis named twice and an unknown
-norm, IndexError for an axis out of range, NotImplementedError on a device.)doc",
-};
-
-constexpr FunctionRow kRfftn{
-    "rfftn",
-    "x, /, *, s=None, axes=None, norm='backward'",
-    Category::kFourier,
-    2022,
-    R"doc(Return the discrete Fourier transform of real numbers over several axes.
-
-The same as rfft() along the last of the axes, then fft() along the others.
-
-x: an array of dtype float32 or float64.
-s: the number of elements along each of the axes; x is cut or extended by zeros. -1,
-    and None for all: that of x.
-axes: counted from the end if negative; None: all. s needs axes.
-norm: "backward" does not scale, "ortho" divides by sqrt(N), "forward" by N, the
-    product of s.
-
-Returns a new array of dtype complex64 or complex128 with n // 2 + 1 elements along
-the last of the axes.
-Raises TypeError for other dtypes, ValueError for an entry of s less than 1, s
-without axes, s and axes of different lengths, an axis named twice, no axis and an
-unknown norm, IndexError for an axis out of range, NotImplementedError on a device.)doc",
-};
-
-constexpr FunctionRow kIrfftn{
-    "irfftn",
-    "x, /, *, s=None, axes=None, norm='backward'",
-    Category::kFourier,
-    2022,
-    R"doc(Return the real inverse of a Hermitian Fourier transform over several axes.
-
-The same as ifft() along all but the last of the axes, then irfft() along that one.
-
-x: an array of dtype complex64 or complex128.
-s: the number of elements along each of the axes of the result; x is cut or extended
-    by zeros. -1, and None for all: that of x, and 2 * (M - 1) for the last axis.
-axes: counted from the end if negative; None: all. s needs axes.
-norm: "backward" divides by the product N of s, "ortho" by sqrt(N), "forward" does
-    not scale.
-
-Returns a new array of dtype float32 or float64.
-Raises TypeError for other dtypes, ValueError for an entry of s less than 1, s
-without axes, s and axes of different lengths, an axis named twice, no axis and an
-unknown norm, IndexError for an axis out of range, NotImplementedError on a device.)doc",
-};
-
 /// What a function takes, returns and computes.
 struct Kind {
   const char* name;
   bool takes_real;
   bool gives_real;
   Direction direction;
-  bool is_inverse;  // norm="backward" divides by n
+  bool is_inverse;                // norm="backward" divides by n
+  std::string_view summary = {};  // the beginning of the docstring
 };
 
-constexpr Kind kOfFft{kFft.name, false, false, Direction::kForward, false};
-constexpr Kind kOfIfft{kIfft.name, false, false, Direction::kBackward, true};
-constexpr Kind kOfRfft{kRfft.name, true, false, Direction::kForward, false};
-constexpr Kind kOfIrfft{kIrfft.name, false, true, Direction::kBackward, true};
-constexpr Kind kOfHfft{kHfft.name, false, true, Direction::kForward, false};
-constexpr Kind kOfIhfft{kIhfft.name, true, false, Direction::kBackward, true};
-constexpr Kind kOfFftn{kFftn.name, false, false, Direction::kForward, false};
-constexpr Kind kOfIfftn{kIfftn.name, false, false, Direction::kBackward, true};
-constexpr Kind kOfRfftn{kRfftn.name, true, false, Direction::kForward, false};
-constexpr Kind kOfIrfftn{kIrfftn.name, false, true, Direction::kBackward, true};
+constexpr char kFftText[] = R"doc(Return the discrete Fourier transform along an axis.
+
+out[j] = sum over k of x[k] * exp(-2 pi i j k / n).)doc";
+constexpr Kind kFft{"fft", false, false, Direction::kForward, false, kFftText};
+
+constexpr char kIfftText[] = R"doc(Return the inverse discrete Fourier transform along an axis.
+
+out[j] = sum over k of x[k] * exp(2 pi i j k / n) / n.)doc";
+constexpr Kind kIfft{"ifft", false, false, Direction::kBackward, true, kIfftText};
+
+constexpr char kRfftText[] =
+    R"doc(Return the discrete Fourier transform of real numbers along an axis.
+
+The transform is Hermitian: only its first n // 2 + 1 elements are returned, of which
+the first one is real.)doc";
+constexpr Kind kRfft{"rfft", true, false, Direction::kForward, false, kRfftText};
+
+constexpr char kIrfftText[] =
+    R"doc(Return the real inverse of a Hermitian Fourier transform along an axis.
+
+x has the first n // 2 + 1 elements of the transform. Imaginary parts of element 0,
+and of element n / 2 if n is even, are ignored.)doc";
+constexpr Kind kIrfft{"irfft", false, true, Direction::kBackward, true, kIrfftText};
+
+constexpr char kHfftText[] =
+    R"doc(Return the real Fourier transform of a Hermitian sequence along an axis.
+
+x has the first n // 2 + 1 elements of the sequence. Imaginary parts of element 0,
+and of element n / 2 if n is even, are ignored.)doc";
+constexpr Kind kHfft{"hfft", false, true, Direction::kForward, false, kHfftText};
+
+constexpr char kIhfftText[] =
+    R"doc(Return the Hermitian inverse of a real Fourier transform along an axis.
+
+Only the first n // 2 + 1 elements are returned.)doc";
+constexpr Kind kIhfft{"ihfft", true, false, Direction::kBackward, true, kIhfftText};
+
+constexpr char kFftnText[] = R"doc(Return the discrete Fourier transform over several axes.
+
+The same as fft() along each of the axes.)doc";
+constexpr Kind kFftn{"fftn", false, false, Direction::kForward, false, kFftnText};
+
+constexpr char kIfftnText[] = R"doc(Return the inverse discrete Fourier transform over several axes.
+
+The same as ifft() along each of the axes.)doc";
+constexpr Kind kIfftn{"ifftn", false, false, Direction::kBackward, true, kIfftnText};
+
+constexpr char kRfftnText[] =
+    R"doc(Return the discrete Fourier transform of real numbers over several axes.
+
+The same as rfft() along the last of the axes, then fft() along the others.)doc";
+constexpr Kind kRfftn{"rfftn", true, false, Direction::kForward, false, kRfftnText};
+
+constexpr char kIrfftnText[] =
+    R"doc(Return the real inverse of a Hermitian Fourier transform over several axes.
+
+The same as ifft() along all but the last of the axes, then irfft() along that one.)doc";
+constexpr Kind kIrfftn{"irfftn", false, true, Direction::kBackward, true, kIrfftnText};
+
+// The other lines of docstrings.
+constexpr std::string_view kN =
+    R"doc(n: the number of elements along the axis; x is cut or extended by zeros. None: that
+    of x.)doc";
+constexpr std::string_view kNOfReal =
+    R"doc(n: the number of elements along the axis of the result; x is cut or extended by
+    zeros to n // 2 + 1. None: 2 * (M - 1), where M is that of x.)doc";
+constexpr std::string_view kNorm = R"doc(axis: counted from the end if negative.
+norm: "backward" does not scale, "ortho" divides by sqrt(n), "forward" by n.)doc";
+constexpr std::string_view kNormOfInverse = R"doc(axis: counted from the end if negative.
+norm: "backward" divides by n, "ortho" by sqrt(n), "forward" does not scale.)doc";
+constexpr std::string_view kErrors = R"doc(
+Raises TypeError for other dtypes, ValueError for n less than 1, an unknown norm and
+ndim 0, IndexError for an axis out of range, NotImplementedError on a device.)doc";
+constexpr std::string_view kS =
+    R"doc(s: the number of elements along each of the axes; x is cut or extended by zeros. -1,
+    and None for all: that of x.)doc";
+constexpr std::string_view kSOfReal =
+    R"doc(s: the number of elements along each of the axes of the result; x is cut or extended
+    by zeros. -1, and None for all: that of x, and 2 * (M - 1) for the last axis.)doc";
+constexpr std::string_view kNormOfAxes =
+    R"doc(axes: counted from the end if negative; None: all. s needs axes.
+norm: "backward" does not scale, "ortho" divides by sqrt(N), "forward" by N, the
+    product of s.)doc";
+constexpr std::string_view kNormOfInverseOfAxes =
+    R"doc(axes: counted from the end if negative; None: all. s needs axes.
+norm: "backward" divides by the product N of s, "ortho" by sqrt(N), "forward" does
+    not scale.)doc";
+constexpr std::string_view kErrorsOfAxes = R"doc(
+Raises TypeError for other dtypes, ValueError for an entry of s less than 1, s
+without axes, s and axes of different lengths, an axis named twice and an unknown
+norm, IndexError for an axis out of range, NotImplementedError on a device.)doc";
+constexpr std::string_view kErrorsOfOneAxisOrMore = R"doc(
+Raises TypeError for other dtypes, ValueError for an entry of s less than 1, s
+without axes, s and axes of different lengths, an axis named twice, no axis and an
+unknown norm, IndexError for an axis out of range, NotImplementedError on a device.)doc";
+
+/// The docstring of a function with the lines on its lengths, norm, result and errors.
+template <class Add>
+constexpr void each_part(const Kind& kind, Add add, std::initializer_list<std::string_view> lines) {
+  add(kind.summary);
+  add("\n\nx: an array of dtype ");
+  add(kind.takes_real ? "float32 or float64.\n" : "complex64 or complex128.\n");
+  for (const std::string_view each : lines) add(each);
+}
+
+constexpr std::string_view result_text(const Kind& kind) noexcept {
+  if (kind.gives_real) return "\n\nReturns a new array of dtype float32 or float64";
+  if (!kind.takes_real) return "\n\nReturns a new array of the dtype of x";
+  return R"doc(
+
+Returns a new array of dtype complex64 or complex128 with n // 2 + 1 elements along
+the )doc";
+}
+
+template <const Kind& kKind>
+constexpr FunctionRow kAlongAxis{
+    kKind.name, "x, /, *, n=None, axis=-1, norm='backward'", Category::kFourier, 2022,
+    kJoined<[](auto add) {
+      each_part(kKind, add,
+                {kKind.gives_real ? kNOfReal : kN, "\n", kKind.is_inverse ? kNormOfInverse : kNorm,
+                 result_text(kKind),
+                 kKind.takes_real ? "axis." : " with n elements along the axis.", kErrors});
+    }>.data()};
+
+template <const Kind& kKind>
+constexpr FunctionRow kAlongAxes{
+    kKind.name, "x, /, *, s=None, axes=None, norm='backward'", Category::kFourier, 2022,
+    kJoined<[](auto add) {
+      each_part(kKind, add,
+                {kKind.gives_real ? kSOfReal : kS, "\n",
+                 kKind.is_inverse ? kNormOfInverseOfAxes : kNormOfAxes, result_text(kKind),
+                 kKind.takes_real ? "last of the axes." : ".",
+                 kKind.takes_real || kKind.gives_real ? kErrorsOfOneAxisOrMore : kErrorsOfAxes});
+    }>.data()};
 
 core::ArrayView to_input(const State& state, PyObject* x, const Kind& kind) {
   using namespace core::dtype_sets;
@@ -311,10 +222,9 @@ std::int64_t default_length(const core::ArrayView& x, int axis, bool gives_real)
   return gives_real ? 2 * (x.shape[axis] - 1) : x.shape[axis];
 }
 
-template <const FunctionRow& kRow, const Kind& kKind>
-Ref along_axis(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [x, n_argument, axis_argument, norm] = bind<kRow>(state, args, nargs, kwnames);
+template <const Kind& kKind>
+Ref along_axis(const State& state, const Given<kAlongAxis<kKind>>& given) {
+  const auto [x, n_argument, axis_argument, norm] = given;
   const core::ArrayView array = to_input(state, x, kKind);
   if (array.ndim == 0)
     core::fail(Fault::kValue, kKind.name, "(): x has ndim 0; it must be 1 or more");
@@ -426,10 +336,9 @@ core::Array over_axes(const core::ArrayView& x, const Lengths& lengths, const Ki
   return out;
 }
 
-template <const FunctionRow& kRow, const Kind& kKind>
-Ref along_axes(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const State& state = State::of_module(module);
-  const auto [x, s, axes, norm] = bind<kRow>(state, args, nargs, kwnames);
+template <const Kind& kKind>
+Ref along_axes(const State& state, const Given<kAlongAxes<kKind>>& given) {
+  const auto [x, s, axes, norm] = given;
   const core::ArrayView array = to_input(state, x, kKind);
   const Lengths lengths = lengths_of(s, axes, array, kKind);
   double elements = 1;
@@ -442,16 +351,16 @@ Ref along_axes(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObje
 }  // namespace
 
 PyMethodDef kTransformFunctions[] = {
-    entry<kFft, &along_axis<kFft, kOfFft>>(),
-    entry<kIfft, &along_axis<kIfft, kOfIfft>>(),
-    entry<kRfft, &along_axis<kRfft, kOfRfft>>(),
-    entry<kIrfft, &along_axis<kIrfft, kOfIrfft>>(),
-    entry<kHfft, &along_axis<kHfft, kOfHfft>>(),
-    entry<kIhfft, &along_axis<kIhfft, kOfIhfft>>(),
-    entry<kFftn, &along_axes<kFftn, kOfFftn>>(),
-    entry<kIfftn, &along_axes<kIfftn, kOfIfftn>>(),
-    entry<kRfftn, &along_axes<kRfftn, kOfRfftn>>(),
-    entry<kIrfftn, &along_axes<kIrfftn, kOfIrfftn>>(),
+    entry<kAlongAxis<kFft>, &along_axis<kFft>>(),
+    entry<kAlongAxis<kIfft>, &along_axis<kIfft>>(),
+    entry<kAlongAxis<kRfft>, &along_axis<kRfft>>(),
+    entry<kAlongAxis<kIrfft>, &along_axis<kIrfft>>(),
+    entry<kAlongAxis<kHfft>, &along_axis<kHfft>>(),
+    entry<kAlongAxis<kIhfft>, &along_axis<kIhfft>>(),
+    entry<kAlongAxes<kFftn>, &along_axes<kFftn>>(),
+    entry<kAlongAxes<kIfftn>, &along_axes<kIfftn>>(),
+    entry<kAlongAxes<kRfftn>, &along_axes<kRfftn>>(),
+    entry<kAlongAxes<kIrfftn>, &along_axes<kIrfftn>>(),
     {nullptr, nullptr, 0, nullptr},
 };
 
