@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "control/functions.hpp"
 #include "machine/capture.hpp"
 #include "memory/watch.hpp"
 
@@ -62,9 +61,9 @@ bool holds_gil() {
 }
 
 /// A context that was destroyed stays current to other threads.
-int check_context(const Thread& thread, std::string_view name) {
+int check_context(const Thread& thread) {
   const Context* top = thread.stack.empty() ? nullptr : thread.stack.back();
-  if (!needs_context(name) || (top != nullptr && top->alive)) return kSuccess;
+  if (top != nullptr && top->alive) return kSuccess;
   return top == nullptr ? kInvalidContext : kContextIsDestroyed;
 }
 
@@ -131,12 +130,12 @@ int Call::check_state() {
   if (needs_init && !machine.cuda_initialized) return kNotInitialized;
   if (vendor == Vendor::kHip && (traits_ & kBeforeInit) == 0 && machine.devices(vendor).empty())
     return kInvalidDevice;
-  return vendor == Vendor::kCuda ? check_context(machine.thread(), name_) : int{kSuccess};
+  return (traits_ & kInContext) != 0 ? check_context(machine.thread()) : int{kSuccess};
 }
 
 int Call::check() {
   if (machine.forked) return kNotInitialized;
-  if (machine.settings.check_gil && gil_ && !is_immediate(name_))
+  if (machine.settings.check_gil && gil_ && (traits_ & kImmediate) == 0)
     violation("gil-held", (traits_ & kBlocks) != 0
                               ? "a call that may block is made with the GIL held"
                               : "a call that may wait for another thread's, or for room in a "

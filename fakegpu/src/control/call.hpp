@@ -21,6 +21,13 @@ enum Trait : unsigned {
   // illegal while a stream capture affects this thread, unless the thread is in relaxed mode
   kUnsafe = 8,
   kQuiet = 16,  // pure query such as cuGetErrorName: no injected faults, no sticky errors
+  // only reads or sets what the calling thread or the driver keeps: it enqueues, allocates and
+  // releases nothing, so a caller may hold a lock that others need. All others may wait: for the
+  // device, for room in a queue or for another thread that is inside the driver.
+  kImmediate = 32,
+  // of the CUDA driver API: documented to fail without a current context, although a stream, an
+  // event or a pointer names one
+  kInContext = 64,
 };
 
 /// True in a thread that is running a host function, which must not call the driver.
@@ -76,13 +83,14 @@ class Call {
   Json json_;
 };
 
-/// The body of every entry point. Inlined, so that the return address is the program's.
-template <class Body>
+/// Every entry point: calls `body` with the call and the arguments. Inlined, so that the return
+/// address is the program's.
+template <class Body, class... Arguments>
 [[gnu::always_inline]] inline int call(Vendor vendor, const char* name, unsigned traits,
-                                       Body&& body) {
+                                       Body&& body, Arguments... arguments) {
   Call at(vendor, name, traits, __builtin_return_address(0));
   if (const int code = at.check()) return at.finish(code);
-  return at.finish(std::forward<Body>(body)(at));
+  return at.finish(std::forward<Body>(body)(at, arguments...));
 }
 
 }  // namespace fakegpu

@@ -51,6 +51,7 @@ enum CaptureMode : int { kGlobal = 0, kThreadLocal = 1, kRelaxed = 2 };
 enum CaptureStatus : int { kNoCapture = 0, kActive = 1, kInvalidated = 2 };
 
 enum class Vendor { kCuda, kHip };
+using enum Vendor;
 
 constexpr const char* vendor_name(Vendor vendor) {
   return vendor == Vendor::kCuda ? "cuda" : "hip";

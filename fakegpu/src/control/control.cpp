@@ -217,7 +217,7 @@ void fakegpu_label(const char* text) {
 }
 
 void fakegpu_touch(const void* pointer, std::uint64_t bytes, int write) {
-  Call at(Vendor::kCuda, write != 0 ? "host write" : "host read", kQuiet | kBeforeInit,
+  Call at(Vendor::kCuda, write != 0 ? "host write" : "host read", kQuiet | kBeforeInit | kImmediate,
           __builtin_return_address(0));
   const auto begin = reinterpret_cast<std::uint64_t>(pointer);
   at.note("pointer", begin).note("bytes", bytes);

@@ -7,8 +7,6 @@ using namespace fakegpu;
 
 namespace {
 
-constexpr Vendor kCuda = Vendor::kCuda;
-
 int find_context(Call& at, Handle handle, Context*& context) {
   at.note("context", handle);
   context = at.machine.contexts.find(handle);
@@ -17,6 +15,10 @@ int find_context(Call& at, Handle handle, Context*& context) {
   if (context->primary) return kContextIsDestroyed;
   at.violation("bad-handle", "a context that has been destroyed: drivers abort", 0, handle);
   return kInvalidContext;
+}
+
+int find_or_current(Call& at, Handle handle, Context*& context) {
+  return handle != 0 ? find_context(at, handle, context) : find_current(at, context);
 }
 
 /// The handle of a primary context that has been reset stays valid: the next retain makes it anew.
@@ -60,6 +62,8 @@ int find_green(Call& at, Handle handle, Context*& context) {
 
 }  // namespace
 
+extern "C" {
+
 int cuInit(unsigned flags) {
   return call(kCuda, "cuInit", kBlocks | kBeforeInit, [&](Call& at) -> int {
     if (flags != 0) return kInvalidValue;
@@ -70,7 +74,7 @@ int cuInit(unsigned flags) {
 }
 
 int cuDriverGetVersion(int* version) {
-  return call(kCuda, "cuDriverGetVersion", kBeforeInit, [&](Call& at) -> int {
+  return call(kCuda, "cuDriverGetVersion", kBeforeInit | kImmediate, [&](Call& at) -> int {
     if (version == nullptr) return kInvalidValue;
     *version = at.machine.settings.cuda_version;
     return kSuccess;
@@ -78,150 +82,122 @@ int cuDriverGetVersion(int* version) {
 }
 
 int cuGetErrorName(int code, const char** name) {
-  return call(kCuda, "cuGetErrorName", kBeforeInit | kQuiet, [&](Call&) -> int {
+  return call(kCuda, "cuGetErrorName", kBeforeInit | kQuiet | kImmediate, [&](Call&) -> int {
     *name = error_name(kCuda, code);
     return *name != nullptr ? kSuccess : kInvalidValue;
   });
 }
 
 int cuGetErrorString(int code, const char** text) {
-  return call(kCuda, "cuGetErrorString", kBeforeInit | kQuiet, [&](Call&) -> int {
+  return call(kCuda, "cuGetErrorString", kBeforeInit | kQuiet | kImmediate, [&](Call&) -> int {
     *text = error_name(kCuda, code);
     return *text != nullptr ? kSuccess : kInvalidValue;
   });
 }
 
 int cuDeviceGetCount(int* count) {
-  return call(kCuda, "cuDeviceGetCount", kPlain, [&](Call& at) -> int {
+  return call(kCuda, "cuDeviceGetCount", kImmediate, [&](Call& at) -> int {
     *count = static_cast<int>(at.machine.devices(kCuda).size());
     return kSuccess;
   });
 }
 
 int cuDeviceGet(int* device, int ordinal) {
-  return call(kCuda, "cuDeviceGet", kPlain, [&](Call& at) -> int {
-    Device* found = nullptr;
-    if (const int code = find_device(at, ordinal, found)) return code;
-    *device = ordinal;
-    return kSuccess;
-  });
+  return call(kCuda, "cuDeviceGet", kImmediate,
+              with(find_device, ordinal, [&](Call&, Device&) { *device = ordinal; }));
 }
 
 int cuDeviceGetName(char* name, int room, int device) {
-  return call(kCuda, "cuDeviceGetName", kPlain,
-              [&](Call& at) { return device_name(at, name, room, device); });
+  return call(kCuda, "cuDeviceGetName", kImmediate, device_name, name, room, device);
 }
 
 int cuDeviceGetAttribute(int* value, int attribute, int device) {
-  return call(kCuda, "cuDeviceGetAttribute", kPlain,
-              [&](Call& at) { return device_attribute(at, value, attribute, device); });
+  return call(kCuda, "cuDeviceGetAttribute", kImmediate, device_attribute, value, attribute,
+              device);
 }
 
 int cuDeviceTotalMem_v2(std::size_t* bytes, int device) {
-  return call(kCuda, "cuDeviceTotalMem", kPlain, [&](Call& at) -> int {
-    Device* found = nullptr;
-    if (const int code = find_device(at, device, found)) return code;
-    *bytes = found->total;
-    return kSuccess;
-  });
+  return call(kCuda, "cuDeviceTotalMem", kImmediate,
+              with(find_device, device, [&](Call&, Device& found) { *bytes = found.total; }));
 }
 
 int cuDeviceGetPCIBusId(char* text, int room, int device) {
-  return call(kCuda, "cuDeviceGetPCIBusId", kPlain,
-              [&](Call& at) { return pci_bus_id(at, text, room, device); });
+  return call(kCuda, "cuDeviceGetPCIBusId", kImmediate, pci_bus_id, text, room, device);
 }
 
 int cuDeviceGetUuid(void* uuid, int device) {
-  return call(kCuda, "cuDeviceGetUuid", kPlain, [&](Call& at) -> int {
-    Device* found = nullptr;
-    if (const int code = find_device(at, device, found)) return code;
-    std::memset(uuid, device + 1, 16);
-    return kSuccess;
-  });
+  return call(kCuda, "cuDeviceGetUuid", kImmediate, with(find_device, device, [&](Call&, Device&) {
+                std::memset(uuid, device + 1, 16);
+              }));
 }
 
 int cuDeviceGetUuid_v2(void* uuid, int device) { return cuDeviceGetUuid(uuid, device); }
 
 int cuDeviceCanAccessPeer(int* yes, int device, int peer) {
-  return call(kCuda, "cuDeviceCanAccessPeer", kPlain,
-              [&](Call& at) { return can_access_peer(at, yes, device, peer); });
+  return call(kCuda, "cuDeviceCanAccessPeer", kImmediate, can_access_peer, yes, device, peer);
 }
 
 int cuDevicePrimaryCtxRetain(Handle* context, int device) {
-  return call(kCuda, "cuDevicePrimaryCtxRetain", kBlocks, [&](Call& at) -> int {
-    Device* found = nullptr;
-    if (const int code = find_device(at, device, found)) return code;
-    Context* primary = at.machine.primary(*found);
-    ++primary->retained;
-    *context = primary->handle;
-    at.note("context", *context);
-    return kSuccess;
-  });
+  return call(kCuda, "cuDevicePrimaryCtxRetain", kBlocks,
+              with(find_device, device, [&](Call& at, Device& found) {
+                Context* primary = at.machine.primary(found);
+                ++primary->retained;
+                *context = primary->handle;
+                at.note("context", *context);
+              }));
 }
 
 int cuDevicePrimaryCtxRelease_v2(int device) {
-  return call(kCuda, "cuDevicePrimaryCtxRelease", kBlocks | kReleases, [&](Call& at) -> int {
-    Device* found = nullptr;
-    if (const int code = find_device(at, device, found)) return code;
-    if (!is_active(*found)) return kInvalidContext;
-    if (--found->primary->retained == 0) at.machine.destroy_context(*found->primary);
-    return kSuccess;
-  });
+  return call(kCuda, "cuDevicePrimaryCtxRelease", kBlocks | kReleases,
+              with(find_device, device, [&](Call& at, Device& found) -> int {
+                if (!is_active(found)) return kInvalidContext;
+                if (--found.primary->retained == 0) at.machine.destroy_context(*found.primary);
+                return kSuccess;
+              }));
 }
 
 int cuDevicePrimaryCtxReset_v2(int device) {
-  return call(kCuda, "cuDevicePrimaryCtxReset", kBlocks | kReleases, [&](Call& at) -> int {
-    Device* found = nullptr;
-    if (const int code = find_device(at, device, found)) return code;
-    if (is_active(*found)) at.machine.destroy_context(*found->primary);
-    return kSuccess;
-  });
+  return call(kCuda, "cuDevicePrimaryCtxReset", kBlocks | kReleases,
+              with(find_device, device, [&](Call& at, Device& found) {
+                if (is_active(found)) at.machine.destroy_context(*found.primary);
+              }));
 }
 
 int cuDevicePrimaryCtxGetState(int device, unsigned* flags, int* active) {
-  return call(kCuda, "cuDevicePrimaryCtxGetState", kPlain, [&](Call& at) -> int {
-    Device* found = nullptr;
-    if (const int code = find_device(at, device, found)) return code;
-    *flags = 0;
-    *active = is_active(*found);
-    return kSuccess;
-  });
+  return call(kCuda, "cuDevicePrimaryCtxGetState", kImmediate,
+              with(find_device, device, [&](Call&, Device& found) {
+                *flags = 0;
+                *active = is_active(found);
+              }));
 }
 
 int cuCtxCreate_v2(Handle* context, unsigned, int device) {
-  return call(kCuda, "cuCtxCreate", kBlocks, [&](Call& at) -> int {
-    Device* found = nullptr;
-    if (const int code = find_device(at, device, found)) return code;
-    Context* made = at.machine.add_context(*found);
-    at.machine.thread().stack.push_back(made);
-    *context = made->handle;
-    at.note("context", *context);
-    return kSuccess;
-  });
+  return call(kCuda, "cuCtxCreate", kBlocks,
+              with(find_device, device, [&](Call& at, Device& found) {
+                Context* made = at.machine.add_context(found);
+                at.machine.thread().stack.push_back(made);
+                *context = made->handle;
+                at.note("context", *context);
+              }));
 }
 
 int cuCtxDestroy_v2(Handle context) {
-  return call(kCuda, "cuCtxDestroy", kBlocks | kReleases, [&](Call& at) -> int {
-    Context* found = nullptr;
-    if (const int code = find_context(at, context, found)) return code;
-    if (found->primary || found->green_of != nullptr) return kInvalidContext;
-    auto& stack = at.machine.thread().stack;
-    if (!stack.empty() && stack.back() == found) stack.pop_back();
-    at.machine.destroy_context(*found);
-    return kSuccess;
-  });
+  return call(kCuda, "cuCtxDestroy", kBlocks | kReleases,
+              with(find_context, context, [&](Call& at, Context& found) -> int {
+                if (found.primary || found.green_of != nullptr) return kInvalidContext;
+                auto& stack = at.machine.thread().stack;
+                if (!stack.empty() && stack.back() == &found) stack.pop_back();
+                at.machine.destroy_context(found);
+                return kSuccess;
+              }));
 }
 
 int cuCtxPushCurrent_v2(Handle context) {
-  return call(kCuda, "cuCtxPushCurrent", kPlain, [&](Call& at) -> int {
-    Context* found = nullptr;
-    if (const int code = find_to_enter(at, context, found)) return code;
-    return make_current(at, *found);
-  });
+  return call(kCuda, "cuCtxPushCurrent", kImmediate, with(find_to_enter, context, make_current));
 }
 
 int cuCtxPopCurrent_v2(Handle* context) {
-  return call(kCuda, "cuCtxPopCurrent", kReleases, [&](Call& at) -> int {
+  return call(kCuda, "cuCtxPopCurrent", kReleases | kImmediate, [&](Call& at) -> int {
     auto& stack = at.machine.thread().stack;
     if (stack.empty()) return kInvalidContext;
     if (context != nullptr) *context = stack.back()->handle;
@@ -232,7 +208,7 @@ int cuCtxPopCurrent_v2(Handle* context) {
 }
 
 int cuCtxSetCurrent(Handle context) {
-  return call(kCuda, "cuCtxSetCurrent", kReleases, [&](Call& at) -> int {
+  return call(kCuda, "cuCtxSetCurrent", kReleases | kImmediate, [&](Call& at) -> int {
     auto& stack = at.machine.thread().stack;
     Context* found = nullptr;
     if (context != 0)
@@ -243,7 +219,7 @@ int cuCtxSetCurrent(Handle context) {
 }
 
 int cuCtxGetCurrent(Handle* context) {
-  return call(kCuda, "cuCtxGetCurrent", kPlain, [&](Call& at) -> int {
+  return call(kCuda, "cuCtxGetCurrent", kImmediate, [&](Call& at) -> int {
     const auto& stack = at.machine.thread().stack;
     *context = stack.empty() ? 0 : stack.back()->handle;
     return kSuccess;
@@ -251,51 +227,32 @@ int cuCtxGetCurrent(Handle* context) {
 }
 
 int cuCtxGetDevice(int* device) {
-  return call(kCuda, "cuCtxGetDevice", kPlain, [&](Call& at) -> int {
-    Context* context = nullptr;
-    if (const int code = find_current(at, context)) return code;
-    *device = context->device->ordinal;
-    return kSuccess;
-  });
+  return call(kCuda, "cuCtxGetDevice", kImmediate,
+              with(find_or_current, 0,
+                   [&](Call&, Context& context) { *device = context.device->ordinal; }));
 }
 
 int cuCtxGetDevice_v2(int* device, Handle handle) {
-  return call(kCuda, "cuCtxGetDevice_v2", kPlain, [&](Call& at) -> int {
-    Context* context = nullptr;
-    if (const int code =
-            handle != 0 ? find_context(at, handle, context) : find_current(at, context))
-      return code;
-    *device = context->device->ordinal;
-    return kSuccess;
-  });
+  return call(kCuda, "cuCtxGetDevice_v2", kImmediate,
+              with(find_or_current, handle,
+                   [&](Call&, Context& context) { *device = context.device->ordinal; }));
 }
 
 int cuCtxGetStreamPriorityRange(int* least, int* greatest) {
-  return call(kCuda, "cuCtxGetStreamPriorityRange", kPlain, [&](Call& at) -> int {
-    Context* context = nullptr;
-    if (const int code = find_current(at, context)) return code;
-    if (least != nullptr) *least = 0;
-    if (greatest != nullptr) *greatest = -5;
-    return kSuccess;
-  });
+  return call(kCuda, "cuCtxGetStreamPriorityRange", kImmediate,
+              with(find_or_current, 0, [&](Call&, Context&) {
+                if (least != nullptr) *least = 0;
+                if (greatest != nullptr) *greatest = -5;
+              }));
 }
 
 int cuCtxSynchronize() {
-  return call(kCuda, "cuCtxSynchronize", kBlocks, [&](Call& at) -> int {
-    Context* context = nullptr;
-    if (const int code = find_current(at, context)) return code;
-    return context_synchronize(at, *context);
-  });
+  return call(kCuda, "cuCtxSynchronize", kBlocks, with(find_or_current, 0, context_synchronize));
 }
 
 int cuCtxSynchronize_v2(Handle handle) {
-  return call(kCuda, "cuCtxSynchronize_v2", kBlocks, [&](Call& at) -> int {
-    Context* context = nullptr;
-    if (const int code =
-            handle != 0 ? find_context(at, handle, context) : find_current(at, context))
-      return code;
-    return context_synchronize(at, *context);
-  });
+  return call(kCuda, "cuCtxSynchronize_v2", kBlocks,
+              with(find_or_current, handle, context_synchronize));
 }
 
 int cuCtxEnablePeerAccess(Handle handle, unsigned flags) {
@@ -319,40 +276,28 @@ int cuCtxDisablePeerAccess(Handle handle) {
 }
 
 int cuCtxGetId(Handle handle, unsigned long long* id) {
-  return call(kCuda, "cuCtxGetId", kPlain, [&](Call& at) -> int {
+  return call(kCuda, "cuCtxGetId", kImmediate, [&](Call& at) -> int {
     Context* context = at.machine.contexts.find(handle);
     if (context != nullptr && !context->alive) return kContextIsDestroyed;  // it may be asked
-    if (const int code =
-            handle != 0 ? find_context(at, handle, context) : find_current(at, context))
-      return code;
+    if (const int code = find_or_current(at, handle, context)) return code;
     *id = context->id;
     return kSuccess;
   });
 }
 
 int cuCtxRecordEvent(Handle handle, Handle event) {
-  return call(kCuda, "cuCtxRecordEvent", kPlain, [&](Call& at) -> int {
-    Context* context = nullptr;
-    if (const int code = find_context(at, handle, context)) return code;
-    return context_record(at, *context, event);
-  });
+  return call(kCuda, "cuCtxRecordEvent", kPlain, with(find_context, handle, context_record, event));
 }
 
 int cuCtxWaitEvent(Handle handle, Handle event) {
-  return call(kCuda, "cuCtxWaitEvent", kPlain, [&](Call& at) -> int {
-    Context* context = nullptr;
-    if (const int code = find_context(at, handle, context)) return code;
-    return context_wait(at, *context, event);
-  });
+  return call(kCuda, "cuCtxWaitEvent", kPlain, with(find_context, handle, context_wait, event));
 }
 
 int cuDeviceGetDevResource(int device, int* resource, int type) {
-  return call(kCuda, "cuDeviceGetDevResource", kPlain, [&](Call& at) -> int {
-    Device* found = nullptr;
-    if (const int code = find_device(at, device, found)) return code;
-    *resource = type;  // the rest of the struct does not matter: no device computes here
-    return kSuccess;
-  });
+  return call(
+      kCuda, "cuDeviceGetDevResource", kPlain, with(find_device, device, [&](Call&, Device&) {
+        *resource = type;  // the rest of the struct does not matter: no device computes here
+      }));
 }
 
 int cuDevResourceGenerateDesc(Handle* description, const int* resources, unsigned count) {
@@ -382,68 +327,98 @@ int cuGreenCtxCreate(Handle* green, Handle description, int device, unsigned fla
 }
 
 int cuGreenCtxDestroy(Handle green) {
-  return call(kCuda, "cuGreenCtxDestroy", kBlocks | kReleases, [&](Call& at) -> int {
-    Context* found = nullptr;
-    if (const int code = find_green(at, green, found)) return code;
-    Context& primary = *found->green_of;
-    found->retained = 0;
-    at.machine.destroy_context(*found);
-    if (--primary.retained == 0) at.machine.destroy_context(primary);
-    return kSuccess;
-  });
+  return call(kCuda, "cuGreenCtxDestroy", kBlocks | kReleases,
+              with(find_green, green, [&](Call& at, Context& found) {
+                Context& primary = *found.green_of;
+                found.retained = 0;
+                at.machine.destroy_context(found);
+                if (--primary.retained == 0) at.machine.destroy_context(primary);
+              }));
 }
 
 int cuCtxFromGreenCtx(Handle* context, Handle green) {
-  return call(kCuda, "cuCtxFromGreenCtx", kPlain, [&](Call& at) -> int {
-    Context* found = nullptr;
-    if (const int code = find_green(at, green, found)) return code;
-    *context = found->handle;
-    return kSuccess;
-  });
+  return call(kCuda, "cuCtxFromGreenCtx", kImmediate,
+              with(find_green, green, [&](Call&, Context& found) { *context = found.handle; }));
 }
 
 int cuGreenCtxStreamCreate(Handle* stream, Handle green, unsigned flags, int priority) {
-  return call(kCuda, "cuGreenCtxStreamCreate", kPlain, [&](Call& at) -> int {
-    Context* found = nullptr;
-    if (const int code = find_green(at, green, found)) return code;
-    if (stream == nullptr || flags != kNonBlocking) return kInvalidValue;
-    *stream = at.machine.add_stream(*found, flags, priority)->handle;
-    at.note("stream", *stream).note("device", found->device->ordinal);
-    return kSuccess;
-  });
+  return call(kCuda, "cuGreenCtxStreamCreate", kPlain,
+              with(find_green, green, [&](Call& at, Context& found) -> int {
+                if (stream == nullptr || flags != kNonBlocking) return kInvalidValue;
+                *stream = at.machine.add_stream(found, flags, priority)->handle;
+                at.note("stream", *stream).note("device", found.device->ordinal);
+                return kSuccess;
+              }));
 }
 
 int cuGreenCtxRecordEvent(Handle green, Handle event) {
-  return call(kCuda, "cuGreenCtxRecordEvent", kPlain, [&](Call& at) -> int {
-    Context* found = nullptr;
-    if (const int code = find_green(at, green, found)) return code;
-    return context_record(at, *found, event);
-  });
+  return call(kCuda, "cuGreenCtxRecordEvent", kPlain,
+              with(find_green, green, context_record, event));
 }
 
 int cuGreenCtxWaitEvent(Handle green, Handle event) {
-  return call(kCuda, "cuGreenCtxWaitEvent", kPlain, [&](Call& at) -> int {
-    Context* found = nullptr;
-    if (const int code = find_green(at, green, found)) return code;
-    return context_wait(at, *found, event);
-  });
+  return call(kCuda, "cuGreenCtxWaitEvent", kPlain, with(find_green, green, context_wait, event));
 }
 
 int cuStreamGetGreenCtx(Handle stream, Handle* green) {
-  return call(kCuda, "cuStreamGetGreenCtx", kPlain, [&](Call& at) -> int {
-    Stream* found = nullptr;
-    if (const int code = find_stream(at, stream, found)) return code;
-    *green = found->context->green_of != nullptr ? found->context->handle + kGreen : 0;
-    return kSuccess;
-  });
+  return call(kCuda, "cuStreamGetGreenCtx", kImmediate,
+              with(find_stream, stream, [&](Call&, Stream& found) {
+                *green = found.context->green_of != nullptr ? found.context->handle + kGreen : 0;
+              }));
 }
 
 int cuStreamGetCtx_v2(Handle stream, Handle* context, Handle* green) {
-  return call(kCuda, "cuStreamGetCtx_v2", kPlain, [&](Call& at) -> int {
-    Stream* found = nullptr;
-    if (const int code = find_stream(at, stream, found)) return code;
-    *context = found->context->whole().handle;
-    *green = found->context->green_of != nullptr ? found->context->handle + kGreen : 0;
-    return kSuccess;
-  });
+  return call(kCuda, "cuStreamGetCtx_v2", kImmediate | kInContext,
+              with(find_stream, stream, [&](Call&, Stream& found) {
+                *context = found.context->whole().handle;
+                *green = found.context->green_of != nullptr ? found.context->handle + kGreen : 0;
+              }));
+}
+
+}  // extern "C"
+
+Symbols fakegpu::context_symbols() {
+  return {plain<cuInit>("cuInit", 2000),
+          plain<cuDriverGetVersion>("cuDriverGetVersion", 2020),
+          plain<cuGetErrorName>("cuGetErrorName", 6000),
+          plain<cuGetErrorString>("cuGetErrorString", 6000),
+          plain<cuDeviceGetCount>("cuDeviceGetCount", 2000),
+          plain<cuDeviceGet>("cuDeviceGet", 2000),
+          plain<cuDeviceGetName>("cuDeviceGetName", 2000),
+          plain<cuDeviceGetAttribute>("cuDeviceGetAttribute", 2000),
+          plain<cuDeviceTotalMem_v2>("cuDeviceTotalMem", 3020),
+          plain<cuDeviceGetPCIBusId>("cuDeviceGetPCIBusId", 4010),
+          plain<cuDeviceGetUuid>("cuDeviceGetUuid", 9020),
+          plain<cuDeviceGetUuid_v2>("cuDeviceGetUuid", 11040),
+          plain<cuDeviceCanAccessPeer>("cuDeviceCanAccessPeer", 4000),
+          plain<cuDevicePrimaryCtxRetain>("cuDevicePrimaryCtxRetain", 7000),
+          plain<cuDevicePrimaryCtxRelease_v2>("cuDevicePrimaryCtxRelease", 11000),
+          plain<cuDevicePrimaryCtxReset_v2>("cuDevicePrimaryCtxReset", 11000),
+          plain<cuDevicePrimaryCtxGetState>("cuDevicePrimaryCtxGetState", 7000),
+          plain<cuCtxCreate_v2>("cuCtxCreate", 3020),
+          plain<cuCtxDestroy_v2>("cuCtxDestroy", 4000),
+          plain<cuCtxPushCurrent_v2>("cuCtxPushCurrent", 4000),
+          plain<cuCtxPopCurrent_v2>("cuCtxPopCurrent", 4000),
+          plain<cuCtxSetCurrent>("cuCtxSetCurrent", 4000),
+          plain<cuCtxGetCurrent>("cuCtxGetCurrent", 4000),
+          plain<cuCtxGetDevice>("cuCtxGetDevice", 2000),
+          plain<cuCtxGetId>("cuCtxGetId", 12000),
+          plain<cuCtxGetDevice_v2>("cuCtxGetDevice", 13000),
+          plain<cuCtxGetStreamPriorityRange>("cuCtxGetStreamPriorityRange", 5050),
+          plain<cuCtxSynchronize>("cuCtxSynchronize", 2000),
+          plain<cuCtxSynchronize_v2>("cuCtxSynchronize", 13000),
+          plain<cuCtxEnablePeerAccess>("cuCtxEnablePeerAccess", 4000),
+          plain<cuCtxDisablePeerAccess>("cuCtxDisablePeerAccess", 4000),
+          plain<cuCtxRecordEvent>("cuCtxRecordEvent", 12050),
+          plain<cuCtxWaitEvent>("cuCtxWaitEvent", 12050),
+          plain<cuDeviceGetDevResource>("cuDeviceGetDevResource", 12040),
+          plain<cuDevResourceGenerateDesc>("cuDevResourceGenerateDesc", 12040),
+          plain<cuGreenCtxCreate>("cuGreenCtxCreate", 12040),
+          plain<cuGreenCtxDestroy>("cuGreenCtxDestroy", 12040),
+          plain<cuCtxFromGreenCtx>("cuCtxFromGreenCtx", 12040),
+          plain<cuGreenCtxStreamCreate>("cuGreenCtxStreamCreate", 12050),
+          plain<cuGreenCtxRecordEvent>("cuGreenCtxRecordEvent", 12040),
+          plain<cuGreenCtxWaitEvent>("cuGreenCtxWaitEvent", 12040),
+          streamed<cuStreamGetCtx_v2>("cuStreamGetCtx", 12050),
+          plain<cuStreamGetGreenCtx>("cuStreamGetGreenCtx", 12040)};
 }

@@ -6,12 +6,11 @@ using namespace fakegpu;
 
 namespace {
 
-constexpr Vendor kCuda = Vendor::kCuda;
 constexpr int kReleaseThreshold = 4;
 
-Handle number(const void* pointer) { return reinterpret_cast<Handle>(pointer); }
-
 }  // namespace
+
+extern "C" {
 
 int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   return call(kCuda, "cuMemGetInfo", kPlain, [&](Call& at) -> int {
@@ -24,48 +23,42 @@ int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
 }
 
 int cuMemAlloc_v2(Handle* pointer, std::size_t bytes) {
-  return call(kCuda, "cuMemAlloc", kBlocks | kUnsafe, [&](Call& at) {
-    return memory_allocate(at, pointer, bytes, MemoryKind::kDevice, 0);
-  });
+  return call(kCuda, "cuMemAlloc", kBlocks | kUnsafe, memory_allocate, pointer, bytes,
+              MemoryKind::kDevice, 0);
 }
 
 int cuMemFree_v2(Handle pointer) {
-  return call(kCuda, "cuMemFree", kBlocks | kUnsafe | kReleases, [&](Call& at) {
+  return call(kCuda, "cuMemFree", kBlocks | kUnsafe | kReleases | kInContext, [&](Call& at) {
     return memory_free(at, pointer, MemoryKind::kDevice, at.machine.settings.cuda_free_waits);
   });
 }
 
 int cuMemHostAlloc(void** pointer, std::size_t bytes, unsigned flags) {
-  return call(kCuda, "cuMemHostAlloc", kBlocks | kUnsafe, [&](Call& at) {
-    return memory_allocate(at, reinterpret_cast<Handle*>(pointer), bytes, MemoryKind::kPinned,
-                           flags);
-  });
+  return call(kCuda, "cuMemHostAlloc", kBlocks | kUnsafe, memory_allocate,
+              reinterpret_cast<Handle*>(pointer), bytes, MemoryKind::kPinned, flags);
 }
 
 int cuMemAllocHost_v2(void** pointer, std::size_t bytes) {
-  return call(kCuda, "cuMemAllocHost", kBlocks | kUnsafe, [&](Call& at) {
-    return memory_allocate(at, reinterpret_cast<Handle*>(pointer), bytes, MemoryKind::kPinned, 0);
-  });
+  return call(kCuda, "cuMemAllocHost", kBlocks | kUnsafe, memory_allocate,
+              reinterpret_cast<Handle*>(pointer), bytes, MemoryKind::kPinned, 0);
 }
 
 int cuMemFreeHost(void* pointer) {
-  return call(kCuda, "cuMemFreeHost", kBlocks | kUnsafe | kReleases, [&](Call& at) {
-    return memory_free(at, number(pointer), MemoryKind::kPinned, false);
-  });
+  return call(kCuda, "cuMemFreeHost", kBlocks | kUnsafe | kReleases | kInContext, memory_free,
+              number(pointer), MemoryKind::kPinned, false);
 }
 
 int cuMemHostRegister_v2(void* pointer, std::size_t bytes, unsigned) {
-  return call(kCuda, "cuMemHostRegister", kBlocks | kUnsafe,
-              [&](Call& at) { return host_register(at, pointer, bytes); });
+  return call(kCuda, "cuMemHostRegister", kBlocks | kUnsafe, host_register, pointer, bytes);
 }
 
 int cuMemHostUnregister(void* pointer) {
-  return call(kCuda, "cuMemHostUnregister", kBlocks | kUnsafe | kReleases,
-              [&](Call& at) { return host_unregister(at, pointer); });
+  return call(kCuda, "cuMemHostUnregister", kBlocks | kUnsafe | kReleases | kInContext,
+              host_unregister, pointer);
 }
 
 int cuMemHostGetDevicePointer_v2(Handle* device, void* pointer, unsigned) {
-  return call(kCuda, "cuMemHostGetDevicePointer", kPlain, [&](Call& at) -> int {
+  return call(kCuda, "cuMemHostGetDevicePointer", kImmediate | kInContext, [&](Call& at) -> int {
     if (at.machine.memory.find(number(pointer)) == nullptr) return kInvalidValue;
     *device = number(pointer);
     return kSuccess;
@@ -80,31 +73,28 @@ int cuMemAllocManaged(Handle* pointer, std::size_t bytes, unsigned flags) {
 }
 
 int cuStreamAttachMemAsync(Handle stream, Handle pointer, std::size_t bytes, unsigned flags) {
-  return call(kCuda, "cuStreamAttachMemAsync", kPlain,
-              [&](Call& at) { return attach(at, stream, pointer, bytes, flags); });
+  return call(kCuda, "cuStreamAttachMemAsync", kInContext, attach, stream, pointer, bytes, flags);
 }
 
 int cuMemGetAddressRange_v2(Handle* base, std::size_t* bytes, Handle pointer) {
-  return call(kCuda, "cuMemGetAddressRange", kPlain,
-              [&](Call& at) { return address_range(at, pointer, base, bytes); });
+  return call(kCuda, "cuMemGetAddressRange", kImmediate | kInContext, address_range, pointer, base,
+              bytes);
 }
 
 int cuMemAllocAsync(Handle* pointer, std::size_t bytes, Handle stream) {
-  return call(kCuda, "cuMemAllocAsync", kPlain,
-              [&](Call& at) { return memory_allocate_async(at, pointer, bytes, nullptr, stream); });
+  return call(kCuda, "cuMemAllocAsync", kPlain, memory_allocate_async, pointer, bytes, nullptr,
+              stream);
 }
 
 int cuMemAllocFromPoolAsync(Handle* pointer, std::size_t bytes, Handle pool, Handle stream) {
-  return call(kCuda, "cuMemAllocFromPoolAsync", kPlain, [&](Call& at) -> int {
-    Pool* found = nullptr;
-    if (const int code = find_pool(at, pool, found)) return code;
-    return memory_allocate_async(at, pointer, bytes, found, stream);
-  });
+  return call(kCuda, "cuMemAllocFromPoolAsync", kPlain,
+              with(find_pool, pool, [&](Call& at, Pool& found) {
+                return memory_allocate_async(at, pointer, bytes, &found, stream);
+              }));
 }
 
 int cuMemFreeAsync(Handle pointer, Handle stream) {
-  return call(kCuda, "cuMemFreeAsync", kReleases,
-              [&](Call& at) { return memory_free_async(at, pointer, stream); });
+  return call(kCuda, "cuMemFreeAsync", kReleases, memory_free_async, pointer, stream);
 }
 
 int cuMemPoolCreate(Handle* pool, const CudaMemPoolProps* props) {
@@ -116,8 +106,7 @@ int cuMemPoolCreate(Handle* pool, const CudaMemPoolProps* props) {
 }
 
 int cuMemPoolDestroy(Handle pool) {
-  return call(kCuda, "cuMemPoolDestroy", kReleases,
-              [&](Call& at) { return pool_destroy(at, pool); });
+  return call(kCuda, "cuMemPoolDestroy", kReleases, pool_destroy, pool);
 }
 
 int cuMemPoolTrimTo(Handle pool, std::size_t keep) {
@@ -149,36 +138,29 @@ int cuMemPoolGetAttribute(Handle pool, int attribute, void* value) {
 }
 
 int cuMemPoolSetAccess(Handle pool, const CudaMemAccessDesc* access, std::size_t count) {
-  return call(kCuda, "cuMemPoolSetAccess", kPlain, [&](Call& at) -> int {
-    Pool* found = nullptr;
-    if (const int code = find_pool(at, pool, found)) return code;
-    for (std::size_t i = 0; i < count; ++i) {
-      if (at.machine.device(kCuda, access[i].location_id) == nullptr) return kInvalidDevice;
-      if (access[i].flags == 3)
-        found->readable_from.insert(access[i].location_id);
-      else
-        found->readable_from.erase(access[i].location_id);
-    }
-    return kSuccess;
-  });
+  return call(kCuda, "cuMemPoolSetAccess", kPlain,
+              with(find_pool, pool, [&](Call& at, Pool& found) -> int {
+                for (std::size_t i = 0; i < count; ++i) {
+                  if (at.machine.device(kCuda, access[i].location_id) == nullptr)
+                    return kInvalidDevice;
+                  if (access[i].flags == 3)
+                    found.readable_from.insert(access[i].location_id);
+                  else
+                    found.readable_from.erase(access[i].location_id);
+                }
+                return kSuccess;
+              }));
 }
 
 int cuDeviceGetDefaultMemPool(Handle* pool, int device) {
-  return call(kCuda, "cuDeviceGetDefaultMemPool", kPlain, [&](Call& at) -> int {
-    Device* found = nullptr;
-    if (const int code = find_device(at, device, found)) return code;
-    *pool = found->default_pool->handle;
-    return kSuccess;
-  });
+  return call(
+      kCuda, "cuDeviceGetDefaultMemPool", kPlain,
+      with(find_device, device, [&](Call&, Device& found) { *pool = found.default_pool->handle; }));
 }
 
 int cuDeviceGetMemPool(Handle* pool, int device) {
-  return call(kCuda, "cuDeviceGetMemPool", kPlain, [&](Call& at) -> int {
-    Device* found = nullptr;
-    if (const int code = find_device(at, device, found)) return code;
-    *pool = found->pool->handle;
-    return kSuccess;
-  });
+  return call(kCuda, "cuDeviceGetMemPool", kPlain,
+              with(find_device, device, [&](Call&, Device& found) { *pool = found.pool->handle; }));
 }
 
 int cuDeviceSetMemPool(int device, Handle pool) {
@@ -193,11 +175,42 @@ int cuDeviceSetMemPool(int device, Handle pool) {
 }
 
 int cuPointerGetAttribute(void* data, int attribute, Handle pointer) {
-  return call(kCuda, "cuPointerGetAttribute", kPlain,
-              [&](Call& at) { return pointer_attribute(at, data, attribute, pointer); });
+  return call(kCuda, "cuPointerGetAttribute", kImmediate, pointer_attribute, data, attribute,
+              pointer);
 }
 
 int cuPointerGetAttributes(unsigned count, int* attributes, void** data, Handle pointer) {
-  return call(kCuda, "cuPointerGetAttributes", kPlain,
-              [&](Call& at) { return pointer_attributes(at, count, attributes, data, pointer); });
+  return call(kCuda, "cuPointerGetAttributes", kImmediate, pointer_attributes, count, attributes,
+              data, pointer);
+}
+
+}  // extern "C"
+
+Symbols fakegpu::memory_symbols() {
+  return {plain<cuMemGetInfo_v2>("cuMemGetInfo", 3020),
+          plain<cuMemAlloc_v2>("cuMemAlloc", 3020),
+          plain<cuMemFree_v2>("cuMemFree", 3020),
+          plain<cuMemHostAlloc>("cuMemHostAlloc", 2020),
+          plain<cuMemAllocHost_v2>("cuMemAllocHost", 3020),
+          plain<cuMemFreeHost>("cuMemFreeHost", 2000),
+          plain<cuMemHostRegister_v2>("cuMemHostRegister", 6050),
+          plain<cuMemHostUnregister>("cuMemHostUnregister", 4000),
+          plain<cuMemHostGetDevicePointer_v2>("cuMemHostGetDevicePointer", 3020),
+          plain<cuMemAllocManaged>("cuMemAllocManaged", 6000),
+          streamed<cuStreamAttachMemAsync>("cuStreamAttachMemAsync", 6000),
+          plain<cuMemGetAddressRange_v2>("cuMemGetAddressRange", 3020),
+          streamed<cuMemAllocAsync>("cuMemAllocAsync", 11020),
+          streamed<cuMemAllocFromPoolAsync>("cuMemAllocFromPoolAsync", 11020),
+          streamed<cuMemFreeAsync>("cuMemFreeAsync", 11020),
+          plain<cuMemPoolCreate>("cuMemPoolCreate", 11020),
+          plain<cuMemPoolDestroy>("cuMemPoolDestroy", 11020),
+          plain<cuMemPoolTrimTo>("cuMemPoolTrimTo", 11020),
+          plain<cuMemPoolSetAttribute>("cuMemPoolSetAttribute", 11020),
+          plain<cuMemPoolGetAttribute>("cuMemPoolGetAttribute", 11020),
+          plain<cuMemPoolSetAccess>("cuMemPoolSetAccess", 11020),
+          plain<cuDeviceGetDefaultMemPool>("cuDeviceGetDefaultMemPool", 11020),
+          plain<cuDeviceGetMemPool>("cuDeviceGetMemPool", 11020),
+          plain<cuDeviceSetMemPool>("cuDeviceSetMemPool", 11020),
+          plain<cuPointerGetAttribute>("cuPointerGetAttribute", 4000),
+          plain<cuPointerGetAttributes>("cuPointerGetAttributes", 7000)};
 }

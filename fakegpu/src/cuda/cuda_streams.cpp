@@ -3,95 +3,68 @@
 
 using namespace fakegpu;
 
-namespace {
-
-constexpr Vendor kCuda = Vendor::kCuda;
-
-}  // namespace
+extern "C" {
 
 int cuStreamCreate(Handle* stream, unsigned flags) {
-  return call(kCuda, "cuStreamCreate", kPlain,
-              [&](Call& at) { return stream_create(at, stream, flags, 0); });
+  return call(kCuda, "cuStreamCreate", kPlain, stream_create, stream, flags, 0);
 }
 
 int cuStreamCreateWithPriority(Handle* stream, unsigned flags, int priority) {
-  return call(kCuda, "cuStreamCreateWithPriority", kPlain,
-              [&](Call& at) { return stream_create(at, stream, flags, priority); });
+  return call(kCuda, "cuStreamCreateWithPriority", kPlain, stream_create, stream, flags, priority);
 }
 
 int cuStreamDestroy_v2(Handle stream) {
-  return call(kCuda, "cuStreamDestroy", kReleases,
-              [&](Call& at) { return stream_destroy(at, stream); });
+  return call(kCuda, "cuStreamDestroy", kReleases | kInContext, stream_destroy, stream);
 }
 
 int cuStreamSynchronize(Handle stream) {
-  return call(kCuda, "cuStreamSynchronize", kBlocks,
-              [&](Call& at) { return stream_synchronize(at, stream); });
+  return call(kCuda, "cuStreamSynchronize", kBlocks | kInContext, stream_synchronize, stream);
 }
 
 int cuStreamQuery(Handle stream) {
-  return call(kCuda, "cuStreamQuery", kPlain, [&](Call& at) { return stream_query(at, stream); });
+  return call(kCuda, "cuStreamQuery", kImmediate | kInContext, stream_query, stream);
 }
 
 int cuStreamWaitEvent(Handle stream, Handle event, unsigned flags) {
-  return call(kCuda, "cuStreamWaitEvent", kPlain,
-              [&](Call& at) { return stream_wait_event(at, stream, event, flags); });
+  return call(kCuda, "cuStreamWaitEvent", kInContext, stream_wait_event, stream, event, flags);
 }
 
 int cuStreamGetCtx(Handle stream, Handle* context) {
-  return call(kCuda, "cuStreamGetCtx", kPlain, [&](Call& at) -> int {
-    Stream* found = nullptr;
-    if (const int code = find_stream(at, stream, found)) return code;
-    *context = found->context->handle;
-    return kSuccess;
-  });
+  return call(
+      kCuda, "cuStreamGetCtx", kImmediate | kInContext,
+      with(find_stream, stream, [&](Call&, Stream& found) { *context = found.context->handle; }));
 }
 
 int cuStreamGetDevice(Handle stream, int* device) {
-  return call(kCuda, "cuStreamGetDevice", kPlain,
-              [&](Call& at) { return stream_device(at, stream, device); });
+  return call(kCuda, "cuStreamGetDevice", kImmediate | kInContext, stream_device, stream, device);
 }
 
 int cuStreamGetFlags(Handle stream, unsigned* flags) {
-  return call(kCuda, "cuStreamGetFlags", kPlain, [&](Call& at) -> int {
-    Stream* found = nullptr;
-    if (const int code = find_stream(at, stream, found)) return code;
-    *flags = found->flags;
-    return kSuccess;
-  });
+  return call(kCuda, "cuStreamGetFlags", kImmediate | kInContext,
+              with(find_stream, stream, [&](Call&, Stream& found) { *flags = found.flags; }));
 }
 
 int cuStreamGetPriority(Handle stream, int* priority) {
-  return call(kCuda, "cuStreamGetPriority", kPlain, [&](Call& at) -> int {
-    Stream* found = nullptr;
-    if (const int code = find_stream(at, stream, found)) return code;
-    *priority = found->priority;
-    return kSuccess;
-  });
+  return call(kCuda, "cuStreamGetPriority", kImmediate | kInContext,
+              with(find_stream, stream, [&](Call&, Stream& found) { *priority = found.priority; }));
 }
 
 int cuStreamGetId(Handle stream, std::uint64_t* id) {
-  return call(kCuda, "cuStreamGetId", kPlain, [&](Call& at) -> int {
-    Stream* found = nullptr;
-    if (const int code = find_stream(at, stream, found)) return code;
-    *id = found->component;
-    return kSuccess;
-  });
+  return call(kCuda, "cuStreamGetId", kImmediate,
+              with(find_stream, stream, [&](Call&, Stream& found) { *id = found.component; }));
 }
 
 int cuStreamIsCapturing(Handle stream, int* status) {
-  return call(kCuda, "cuStreamIsCapturing", kPlain,
-              [&](Call& at) { return stream_is_capturing(at, stream, status); });
+  return call(kCuda, "cuStreamIsCapturing", kImmediate, stream_is_capturing, stream, status);
 }
 
 int cuStreamGetCaptureInfo(Handle stream, int* status, std::uint64_t* id) {
-  return call(kCuda, "cuStreamGetCaptureInfo", kPlain,
-              [&](Call& at) { return stream_capture_info(at, stream, status, id); });
+  return call(kCuda, "cuStreamGetCaptureInfo", kImmediate, stream_capture_info, stream, status, id);
 }
 
 int cuStreamGetCaptureInfo_v2(Handle stream, int* status, std::uint64_t* id, Handle* graph,
                               const Handle** dependencies, std::size_t* count) {
-  return call(kCuda, "cuStreamGetCaptureInfo_v2", kPlain, [&](Call& at) {
+  return call(kCuda, "cuStreamGetCaptureInfo_v2", kImmediate, [&](Call& at) {
     if (graph != nullptr) *graph = 0;
     if (dependencies != nullptr) *dependencies = nullptr;
     if (count != nullptr) *count = 0;
@@ -101,7 +74,7 @@ int cuStreamGetCaptureInfo_v2(Handle stream, int* status, std::uint64_t* id, Han
 
 int cuStreamGetCaptureInfo_v3(Handle stream, int* status, std::uint64_t* id, Handle* graph,
                               const Handle** dependencies, const void** edges, std::size_t* count) {
-  return call(kCuda, "cuStreamGetCaptureInfo_v3", kPlain, [&](Call& at) {
+  return call(kCuda, "cuStreamGetCaptureInfo_v3", kImmediate, [&](Call& at) {
     if (graph != nullptr) *graph = 0;
     if (dependencies != nullptr) *dependencies = nullptr;
     if (edges != nullptr) *edges = nullptr;
@@ -111,72 +84,60 @@ int cuStreamGetCaptureInfo_v3(Handle stream, int* status, std::uint64_t* id, Han
 }
 
 int cuStreamBeginCapture_v2(Handle stream, int mode) {
-  return call(kCuda, "cuStreamBeginCapture", kPlain,
-              [&](Call& at) { return stream_begin_capture(at, stream, mode); });
+  return call(kCuda, "cuStreamBeginCapture", kPlain, stream_begin_capture, stream, mode);
 }
 
 int cuStreamEndCapture(Handle stream, Handle* graph) {
-  return call(kCuda, "cuStreamEndCapture", kPlain,
-              [&](Call& at) { return stream_end_capture(at, stream, graph); });
+  return call(kCuda, "cuStreamEndCapture", kPlain, stream_end_capture, stream, graph);
 }
 
 int cuThreadExchangeStreamCaptureMode(int* mode) {
-  return call(kCuda, "cuThreadExchangeStreamCaptureMode", kPlain,
-              [&](Call& at) { return exchange_capture_mode(at, mode); });
+  return call(kCuda, "cuThreadExchangeStreamCaptureMode", kImmediate, exchange_capture_mode, mode);
 }
 
 int cuGraphInstantiateWithFlags(Handle* executable, Handle graph, unsigned long long) {
-  return call(kCuda, "cuGraphInstantiate", kPlain,
-              [&](Call& at) { return graph_instantiate(at, executable, graph); });
+  return call(kCuda, "cuGraphInstantiate", kPlain, graph_instantiate, executable, graph);
 }
 
 int cuGraphLaunch(Handle executable, Handle stream) {
-  return call(kCuda, "cuGraphLaunch", kPlain,
-              [&](Call& at) { return graph_launch(at, executable, stream); });
+  return call(kCuda, "cuGraphLaunch", kPlain, graph_launch, executable, stream);
 }
 
 int cuGraphExecDestroy(Handle executable) {
-  return call(kCuda, "cuGraphExecDestroy", kReleases,
-              [&](Call& at) { return graph_destroy(at, executable); });
+  return call(kCuda, "cuGraphExecDestroy", kReleases, graph_destroy, executable);
 }
 
 int cuGraphDestroy(Handle graph) {
-  return call(kCuda, "cuGraphDestroy", kReleases,
-              [&](Call& at) { return graph_destroy(at, graph); });
+  return call(kCuda, "cuGraphDestroy", kReleases, graph_destroy, graph);
 }
 
 int cuEventCreate(Handle* event, unsigned flags) {
-  return call(kCuda, "cuEventCreate", kPlain,
-              [&](Call& at) { return event_create(at, event, flags); });
+  return call(kCuda, "cuEventCreate", kPlain, event_create, event, flags);
 }
 
 int cuEventDestroy_v2(Handle event) {
-  return call(kCuda, "cuEventDestroy", kReleases,
-              [&](Call& at) { return event_destroy(at, event); });
+  return call(kCuda, "cuEventDestroy", kReleases | kInContext, event_destroy, event);
 }
 
 int cuEventRecord(Handle event, Handle stream) {
-  return call(kCuda, "cuEventRecord", kPlain,
-              [&](Call& at) { return event_record(at, event, stream); });
+  return call(kCuda, "cuEventRecord", kInContext, event_record, event, stream);
 }
 
 int cuEventRecordWithFlags(Handle event, Handle stream, unsigned) {
-  return call(kCuda, "cuEventRecordWithFlags", kPlain,
-              [&](Call& at) { return event_record(at, event, stream); });
+  return call(kCuda, "cuEventRecordWithFlags", kInContext, event_record, event, stream);
 }
 
 int cuEventQuery(Handle event) {
-  return call(kCuda, "cuEventQuery", kPlain, [&](Call& at) { return event_query(at, event); });
+  return call(kCuda, "cuEventQuery", kImmediate, event_query, event);
 }
 
 int cuEventSynchronize(Handle event) {
-  return call(kCuda, "cuEventSynchronize", kBlocks,
-              [&](Call& at) { return event_synchronize(at, event); });
+  return call(kCuda, "cuEventSynchronize", kBlocks | kInContext, event_synchronize, event);
 }
 
 int cuEventElapsedTime(float* milliseconds, Handle start, Handle end) {
-  return call(kCuda, "cuEventElapsedTime", kPlain,
-              [&](Call& at) { return event_elapsed(at, milliseconds, start, end); });
+  return call(kCuda, "cuEventElapsedTime", kImmediate | kInContext, event_elapsed, milliseconds,
+              start, end);
 }
 
 int cuEventElapsedTime_v2(float* milliseconds, Handle start, Handle end) {
@@ -184,35 +145,72 @@ int cuEventElapsedTime_v2(float* milliseconds, Handle start, Handle end) {
 }
 
 int cuModuleLoadData(Handle* module, const void* image) {
-  return call(kCuda, "cuModuleLoadData", kBlocks | kUnsafe,
-              [&](Call& at) { return module_load(at, module, image); });
+  return call(kCuda, "cuModuleLoadData", kBlocks | kUnsafe, module_load, module, image);
 }
 
 int cuModuleLoadDataEx(Handle* module, const void* image, unsigned, int*, void**) {
-  return call(kCuda, "cuModuleLoadDataEx", kBlocks | kUnsafe,
-              [&](Call& at) { return module_load(at, module, image); });
+  return call(kCuda, "cuModuleLoadDataEx", kBlocks | kUnsafe, module_load, module, image);
 }
 
 int cuModuleUnload(Handle module) {
-  return call(kCuda, "cuModuleUnload", kBlocks | kReleases,
-              [&](Call& at) { return module_unload(at, module); });
+  return call(kCuda, "cuModuleUnload", kBlocks | kReleases | kInContext, module_unload, module);
 }
 
 int cuModuleGetFunction(Handle* function, Handle module, const char* name) {
-  return call(kCuda, "cuModuleGetFunction", kPlain,
-              [&](Call& at) { return module_function(at, function, module, name); });
+  return call(kCuda, "cuModuleGetFunction", kInContext, module_function, function, module, name);
 }
 
 int cuLaunchKernel(Handle function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                    Handle stream, void** parameters, void** extra) {
-  return call(kCuda, "cuLaunchKernel", kPlain, [&](Call& at) {
+  return call(kCuda, "cuLaunchKernel", kInContext, [&](Call& at) {
     return launch(at, function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes,
                   stream, parameters, extra);
   });
 }
 
 int cuLaunchHostFunc(Handle stream, void (*function)(void*), void* data) {
-  return call(kCuda, "cuLaunchHostFunc", kPlain,
-              [&](Call& at) { return launch_host(at, stream, function, data); });
+  return call(kCuda, "cuLaunchHostFunc", kInContext, launch_host, stream, function, data);
+}
+
+}  // extern "C"
+
+Symbols fakegpu::stream_symbols() {
+  return {plain<cuStreamCreate>("cuStreamCreate", 2000),
+          plain<cuStreamCreateWithPriority>("cuStreamCreateWithPriority", 5050),
+          plain<cuStreamDestroy_v2>("cuStreamDestroy", 4000),
+          streamed<cuStreamSynchronize>("cuStreamSynchronize", 2000),
+          streamed<cuStreamQuery>("cuStreamQuery", 2000),
+          streamed<cuStreamWaitEvent>("cuStreamWaitEvent", 3020),
+          streamed<cuStreamGetCtx>("cuStreamGetCtx", 9020),
+          streamed<cuStreamGetDevice>("cuStreamGetDevice", 12080),
+          streamed<cuStreamGetFlags>("cuStreamGetFlags", 5050),
+          streamed<cuStreamGetPriority>("cuStreamGetPriority", 5050),
+          streamed<cuStreamGetId>("cuStreamGetId", 12000),
+          streamed<cuStreamIsCapturing>("cuStreamIsCapturing", 10000),
+          streamed<cuStreamGetCaptureInfo>("cuStreamGetCaptureInfo", 10010),
+          streamed<cuStreamGetCaptureInfo_v2>("cuStreamGetCaptureInfo", 11030),
+          streamed<cuStreamGetCaptureInfo_v3>("cuStreamGetCaptureInfo", 12030),
+          streamed<cuStreamBeginCapture_v2>("cuStreamBeginCapture", 10010),
+          streamed<cuStreamEndCapture>("cuStreamEndCapture", 10000),
+          plain<cuThreadExchangeStreamCaptureMode>("cuThreadExchangeStreamCaptureMode", 10010),
+          plain<cuGraphInstantiateWithFlags>("cuGraphInstantiateWithFlags", 11040),
+          plain<cuGraphInstantiateWithFlags>("cuGraphInstantiate", 12000),
+          streamed<cuGraphLaunch>("cuGraphLaunch", 10000),
+          plain<cuGraphExecDestroy>("cuGraphExecDestroy", 10000),
+          plain<cuGraphDestroy>("cuGraphDestroy", 10000),
+          plain<cuEventCreate>("cuEventCreate", 2000),
+          plain<cuEventDestroy_v2>("cuEventDestroy", 4000),
+          streamed<cuEventRecord>("cuEventRecord", 2000),
+          streamed<cuEventRecordWithFlags>("cuEventRecordWithFlags", 11010),
+          plain<cuEventQuery>("cuEventQuery", 2000),
+          plain<cuEventSynchronize>("cuEventSynchronize", 2000),
+          plain<cuEventElapsedTime>("cuEventElapsedTime", 2000),
+          plain<cuEventElapsedTime_v2>("cuEventElapsedTime", 12080),
+          plain<cuModuleLoadData>("cuModuleLoadData", 2000),
+          plain<cuModuleLoadDataEx>("cuModuleLoadDataEx", 2010),
+          plain<cuModuleUnload>("cuModuleUnload", 2000),
+          plain<cuModuleGetFunction>("cuModuleGetFunction", 2000),
+          streamed<cuLaunchKernel>("cuLaunchKernel", 4000),
+          streamed<cuLaunchHostFunc>("cuLaunchHostFunc", 10000)};
 }

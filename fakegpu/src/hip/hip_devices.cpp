@@ -1,15 +1,11 @@
 // HIP API: initialisation and devices.
 #include <dlfcn.h>
 
-#include "hip/hip.hpp"
+#include "machine/driver.hpp"
 
 using namespace fakegpu;
 
-namespace {
-
-constexpr Vendor kHip = Vendor::kHip;
-
-}  // namespace
+extern "C" {
 
 int hipInit(unsigned flags) {
   return call(kHip, "hipInit", kBlocks | kBeforeInit, [&](Call& at) -> int {
@@ -19,7 +15,7 @@ int hipInit(unsigned flags) {
 }
 
 int hipRuntimeGetVersion(int* version) {
-  return call(kHip, "hipRuntimeGetVersion", kBeforeInit, [&](Call& at) -> int {
+  return call(kHip, "hipRuntimeGetVersion", kBeforeInit | kImmediate, [&](Call& at) -> int {
     if (version == nullptr) return kInvalidValue;
     *version = at.machine.settings.hip_version;
     return kSuccess;
@@ -27,7 +23,7 @@ int hipRuntimeGetVersion(int* version) {
 }
 
 int hipDriverGetVersion(int* version) {
-  return call(kHip, "hipDriverGetVersion", kBeforeInit, [&](Call& at) -> int {
+  return call(kHip, "hipDriverGetVersion", kBeforeInit | kImmediate, [&](Call& at) -> int {
     if (version == nullptr) return kInvalidValue;
     *version = at.machine.settings.hip_version;
     return kSuccess;
@@ -42,14 +38,14 @@ const char* hipGetErrorName(int code) {
 const char* hipGetErrorString(int code) { return hipGetErrorName(code); }
 
 int hipGetDeviceCount(int* count) {
-  return call(kHip, "hipGetDeviceCount", kBeforeInit, [&](Call& at) -> int {
+  return call(kHip, "hipGetDeviceCount", kBeforeInit | kImmediate, [&](Call& at) -> int {
     *count = static_cast<int>(at.machine.devices(kHip).size());
     return *count == 0 ? kNoDevice : kSuccess;
   });
 }
 
 int hipGetDevice(int* device) {
-  return call(kHip, "hipGetDevice", kPlain, [&](Call& at) -> int {
+  return call(kHip, "hipGetDevice", kImmediate, [&](Call& at) -> int {
     *device = at.machine.thread().hip_device;
     at.note("device", *device);
     return kSuccess;
@@ -57,45 +53,32 @@ int hipGetDevice(int* device) {
 }
 
 int hipSetDevice(int device) {
-  return call(kHip, "hipSetDevice", kPlain, [&](Call& at) -> int {
-    Device* found = nullptr;
-    if (const int code = find_device(at, device, found)) return code;
-    at.machine.thread().hip_device = device;
-    return kSuccess;
-  });
+  return call(kHip, "hipSetDevice", kImmediate, with(find_device, device, [&](Call& at, Device&) {
+                at.machine.thread().hip_device = device;
+              }));
 }
 
 int hipDeviceGet(int* device, int ordinal) {
-  return call(kHip, "hipDeviceGet", kPlain, [&](Call& at) -> int {
-    Device* found = nullptr;
-    if (const int code = find_device(at, ordinal, found)) return code;
-    *device = ordinal;
-    return kSuccess;
-  });
+  return call(kHip, "hipDeviceGet", kImmediate,
+              with(find_device, ordinal, [&](Call&, Device&) { *device = ordinal; }));
 }
 
 int hipDeviceGetAttribute(int* value, int attribute, int device) {
-  return call(kHip, "hipDeviceGetAttribute", kPlain,
-              [&](Call& at) { return device_attribute(at, value, attribute, device); });
+  return call(kHip, "hipDeviceGetAttribute", kImmediate, device_attribute, value, attribute,
+              device);
 }
 
 int hipDeviceGetName(char* name, int room, int device) {
-  return call(kHip, "hipDeviceGetName", kPlain,
-              [&](Call& at) { return device_name(at, name, room, device); });
+  return call(kHip, "hipDeviceGetName", kImmediate, device_name, name, room, device);
 }
 
 int hipDeviceGetPCIBusId(char* text, int room, int device) {
-  return call(kHip, "hipDeviceGetPCIBusId", kPlain,
-              [&](Call& at) { return pci_bus_id(at, text, room, device); });
+  return call(kHip, "hipDeviceGetPCIBusId", kImmediate, pci_bus_id, text, room, device);
 }
 
 int hipDeviceTotalMem(std::size_t* bytes, int device) {
-  return call(kHip, "hipDeviceTotalMem", kPlain, [&](Call& at) -> int {
-    Device* found = nullptr;
-    if (const int code = find_device(at, device, found)) return code;
-    *bytes = found->total;
-    return kSuccess;
-  });
+  return call(kHip, "hipDeviceTotalMem", kImmediate,
+              with(find_device, device, [&](Call&, Device& found) { *bytes = found.total; }));
 }
 
 int hipDeviceSynchronize() {
@@ -104,8 +87,7 @@ int hipDeviceSynchronize() {
 }
 
 int hipDeviceCanAccessPeer(int* yes, int device, int peer) {
-  return call(kHip, "hipDeviceCanAccessPeer", kPlain,
-              [&](Call& at) { return can_access_peer(at, yes, device, peer); });
+  return call(kHip, "hipDeviceCanAccessPeer", kImmediate, can_access_peer, yes, device, peer);
 }
 
 int hipDeviceEnablePeerAccess(int peer, unsigned flags) {
@@ -125,7 +107,7 @@ int hipDeviceDisablePeerAccess(int peer) {
 }
 
 int hipGetProcAddress(const char* name, void** function, int version, std::uint64_t, int* status) {
-  return call(kHip, "hipGetProcAddress", kBeforeInit, [&](Call& at) -> int {
+  return call(kHip, "hipGetProcAddress", kBeforeInit | kImmediate, [&](Call& at) -> int {
     if (name == nullptr || function == nullptr) return kInvalidValue;
     at.note("symbol", name).note("version", version);
     Dl_info here{};
@@ -136,3 +118,5 @@ int hipGetProcAddress(const char* name, void** function, int version, std::uint6
     return *function != nullptr ? kSuccess : kInvalidValue;
   });
 }
+
+}  // extern "C"

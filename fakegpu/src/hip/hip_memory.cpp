@@ -1,13 +1,10 @@
 // HIP API: memory, pools, pointers, copies and fills.
-#include "hip/hip.hpp"
+#include "cuda/cuda.hpp"  // HIP's copy and pool structs are identical
+#include "memory/pointers.hpp"
 
 using namespace fakegpu;
 
 namespace {
-
-constexpr Vendor kHip = Vendor::kHip;
-
-Handle number(const void* pointer) { return reinterpret_cast<Handle>(pointer); }
 
 Handle* out(void** pointer) { return reinterpret_cast<Handle*>(pointer); }
 
@@ -43,6 +40,8 @@ int host_allocate(Call& at, void** pointer, std::size_t bytes, unsigned flags) {
 
 }  // namespace
 
+extern "C" {
+
 int hipMemGetInfo(std::size_t* free, std::size_t* total) {
   return call(kHip, "hipMemGetInfo", kPlain, [&](Call& at) -> int {
     const Device& device = *current_context(at)->device;
@@ -68,39 +67,33 @@ int hipFree(void* pointer) {
 }
 
 int hipHostMalloc(void** pointer, std::size_t bytes, unsigned flags) {
-  return call(kHip, "hipHostMalloc", kBlocks | kUnsafe,
-              [&](Call& at) { return host_allocate(at, pointer, bytes, flags); });
+  return call(kHip, "hipHostMalloc", kBlocks | kUnsafe, host_allocate, pointer, bytes, flags);
 }
 
 int hipHostAlloc(void** pointer, std::size_t bytes, unsigned flags) {
-  return call(kHip, "hipHostAlloc", kBlocks | kUnsafe,
-              [&](Call& at) { return host_allocate(at, pointer, bytes, flags); });
+  return call(kHip, "hipHostAlloc", kBlocks | kUnsafe, host_allocate, pointer, bytes, flags);
 }
 
 int hipHostFree(void* pointer) {
-  return call(kHip, "hipHostFree", kBlocks | kUnsafe | kReleases, [&](Call& at) {
-    return memory_free(at, number(pointer), MemoryKind::kPinned, false);
-  });
+  return call(kHip, "hipHostFree", kBlocks | kUnsafe | kReleases, memory_free, number(pointer),
+              MemoryKind::kPinned, false);
 }
 
 int hipFreeHost(void* pointer) {
-  return call(kHip, "hipFreeHost", kBlocks | kUnsafe | kReleases, [&](Call& at) {
-    return memory_free(at, number(pointer), MemoryKind::kPinned, false);
-  });
+  return call(kHip, "hipFreeHost", kBlocks | kUnsafe | kReleases, memory_free, number(pointer),
+              MemoryKind::kPinned, false);
 }
 
 int hipHostRegister(void* pointer, std::size_t bytes, unsigned) {
-  return call(kHip, "hipHostRegister", kBlocks | kUnsafe,
-              [&](Call& at) { return host_register(at, pointer, bytes); });
+  return call(kHip, "hipHostRegister", kBlocks | kUnsafe, host_register, pointer, bytes);
 }
 
 int hipHostUnregister(void* pointer) {
-  return call(kHip, "hipHostUnregister", kBlocks | kUnsafe | kReleases,
-              [&](Call& at) { return host_unregister(at, pointer); });
+  return call(kHip, "hipHostUnregister", kBlocks | kUnsafe | kReleases, host_unregister, pointer);
 }
 
 int hipHostGetDevicePointer(void** device, void* pointer, unsigned) {
-  return call(kHip, "hipHostGetDevicePointer", kPlain, [&](Call& at) -> int {
+  return call(kHip, "hipHostGetDevicePointer", kImmediate, [&](Call& at) -> int {
     if (at.machine.memory.find(number(pointer)) == nullptr) return kInvalidValue;
     *device = pointer;
     return kSuccess;
@@ -108,33 +101,29 @@ int hipHostGetDevicePointer(void** device, void* pointer, unsigned) {
 }
 
 int hipMallocManaged(void** pointer, std::size_t bytes, unsigned flags) {
-  return call(kHip, "hipMallocManaged", kBlocks | kUnsafe, [&](Call& at) {
-    return memory_allocate(at, out(pointer), bytes, MemoryKind::kManaged, flags);
-  });
+  return call(kHip, "hipMallocManaged", kBlocks | kUnsafe, memory_allocate, out(pointer), bytes,
+              MemoryKind::kManaged, flags);
 }
 
 int hipStreamAttachMemAsync(Handle stream, void* pointer, std::size_t bytes, unsigned flags) {
-  return call(kHip, "hipStreamAttachMemAsync", kPlain,
-              [&](Call& at) { return attach(at, stream, number(pointer), bytes, flags); });
+  return call(kHip, "hipStreamAttachMemAsync", kPlain, attach, stream, number(pointer), bytes,
+              flags);
 }
 
 int hipMallocAsync(void** pointer, std::size_t bytes, Handle stream) {
-  return call(kHip, "hipMallocAsync", kPlain, [&](Call& at) {
-    return memory_allocate_async(at, out(pointer), bytes, nullptr, stream);
-  });
+  return call(kHip, "hipMallocAsync", kPlain, memory_allocate_async, out(pointer), bytes, nullptr,
+              stream);
 }
 
 int hipMallocFromPoolAsync(void** pointer, std::size_t bytes, Handle pool, Handle stream) {
-  return call(kHip, "hipMallocFromPoolAsync", kPlain, [&](Call& at) -> int {
-    Pool* found = nullptr;
-    if (const int code = find_pool(at, pool, found)) return code;
-    return memory_allocate_async(at, out(pointer), bytes, found, stream);
-  });
+  return call(kHip, "hipMallocFromPoolAsync", kPlain,
+              with(find_pool, pool, [&](Call& at, Pool& found) {
+                return memory_allocate_async(at, out(pointer), bytes, &found, stream);
+              }));
 }
 
 int hipFreeAsync(void* pointer, Handle stream) {
-  return call(kHip, "hipFreeAsync", kReleases,
-              [&](Call& at) { return memory_free_async(at, number(pointer), stream); });
+  return call(kHip, "hipFreeAsync", kReleases, memory_free_async, number(pointer), stream);
 }
 
 int hipMemPoolCreate(Handle* pool, const CudaMemPoolProps* props) {
@@ -146,8 +135,7 @@ int hipMemPoolCreate(Handle* pool, const CudaMemPoolProps* props) {
 }
 
 int hipMemPoolDestroy(Handle pool) {
-  return call(kHip, "hipMemPoolDestroy", kReleases,
-              [&](Call& at) { return pool_destroy(at, pool); });
+  return call(kHip, "hipMemPoolDestroy", kReleases, pool_destroy, pool);
 }
 
 int hipMemPoolTrimTo(Handle pool, std::size_t keep) {
@@ -168,72 +156,61 @@ int hipMemPoolSetAttribute(Handle pool, int attribute, void* value) {
 }
 
 int hipDeviceGetDefaultMemPool(Handle* pool, int device) {
-  return call(kHip, "hipDeviceGetDefaultMemPool", kPlain, [&](Call& at) -> int {
-    Device* found = nullptr;
-    if (const int code = find_device(at, device, found)) return code;
-    *pool = found->default_pool->handle;
-    return kSuccess;
-  });
+  return call(
+      kHip, "hipDeviceGetDefaultMemPool", kPlain,
+      with(find_device, device, [&](Call&, Device& found) { *pool = found.default_pool->handle; }));
 }
 
 int hipMemGetAddressRange(Handle* base, std::size_t* bytes, Handle pointer) {
-  return call(kHip, "hipMemGetAddressRange", kPlain,
-              [&](Call& at) { return address_range(at, pointer, base, bytes); });
+  return call(kHip, "hipMemGetAddressRange", kImmediate, address_range, pointer, base, bytes);
 }
 
 int hipPointerGetAttribute(void* data, int attribute, Handle pointer) {
-  return call(kHip, "hipPointerGetAttribute", kPlain,
-              [&](Call& at) { return pointer_attribute(at, data, attribute, pointer); });
+  return call(kHip, "hipPointerGetAttribute", kImmediate, pointer_attribute, data, attribute,
+              pointer);
 }
 
 int hipPointerGetAttributes(HipPointerAttributes* attributes, const void* pointer) {
-  return call(kHip, "hipPointerGetAttributes", kPlain,
-              [&](Call& at) { return hip_pointer_attributes(at, attributes, pointer); });
+  return call(kHip, "hipPointerGetAttributes", kImmediate, hip_pointer_attributes, attributes,
+              pointer);
 }
 
 int hipMemcpy(void* to, const void* from, std::size_t bytes, int kind) {
-  return call(kHip, "hipMemcpy", kBlocks,
-              [&](Call& at) { return sided_copy(at, to, from, bytes, kind, 0, true); });
+  return call(kHip, "hipMemcpy", kBlocks, sided_copy, to, from, bytes, kind, 0, true);
 }
 
 int hipMemcpyAsync(void* to, const void* from, std::size_t bytes, int kind, Handle stream) {
-  return call(kHip, "hipMemcpyAsync", kPlain,
-              [&](Call& at) { return sided_copy(at, to, from, bytes, kind, stream, false); });
+  return call(kHip, "hipMemcpyAsync", kPlain, sided_copy, to, from, bytes, kind, stream, false);
 }
 
 int hipMemcpyWithStream(void* to, const void* from, std::size_t bytes, int kind, Handle stream) {
-  return call(kHip, "hipMemcpyWithStream", kBlocks,
-              [&](Call& at) { return sided_copy(at, to, from, bytes, kind, stream, true); });
+  return call(kHip, "hipMemcpyWithStream", kBlocks, sided_copy, to, from, bytes, kind, stream,
+              true);
 }
 
 int hipMemcpyHtoD(Handle to, void* from, std::size_t bytes) {
-  return call(kHip, "hipMemcpyHtoD", kBlocks, [&](Call& at) {
-    return copy(at, to, Side::kDevice, number(from), Side::kHost, bytes, 0, true);
-  });
+  return call(kHip, "hipMemcpyHtoD", kBlocks, copy, to, Side::kDevice, number(from), Side::kHost,
+              bytes, 0, true);
 }
 
 int hipMemcpyDtoH(void* to, Handle from, std::size_t bytes) {
-  return call(kHip, "hipMemcpyDtoH", kBlocks, [&](Call& at) {
-    return copy(at, number(to), Side::kHost, from, Side::kDevice, bytes, 0, true);
-  });
+  return call(kHip, "hipMemcpyDtoH", kBlocks, copy, number(to), Side::kHost, from, Side::kDevice,
+              bytes, 0, true);
 }
 
 int hipMemcpyHtoDAsync(Handle to, const void* from, std::size_t bytes, Handle stream) {
-  return call(kHip, "hipMemcpyHtoDAsync", kPlain, [&](Call& at) {
-    return copy(at, to, Side::kDevice, number(from), Side::kHost, bytes, stream, false);
-  });
+  return call(kHip, "hipMemcpyHtoDAsync", kPlain, copy, to, Side::kDevice, number(from),
+              Side::kHost, bytes, stream, false);
 }
 
 int hipMemcpyDtoHAsync(void* to, Handle from, std::size_t bytes, Handle stream) {
-  return call(kHip, "hipMemcpyDtoHAsync", kPlain, [&](Call& at) {
-    return copy(at, number(to), Side::kHost, from, Side::kDevice, bytes, stream, false);
-  });
+  return call(kHip, "hipMemcpyDtoHAsync", kPlain, copy, number(to), Side::kHost, from,
+              Side::kDevice, bytes, stream, false);
 }
 
 int hipMemcpyDtoDAsync(Handle to, Handle from, std::size_t bytes, Handle stream) {
-  return call(kHip, "hipMemcpyDtoDAsync", kPlain, [&](Call& at) {
-    return copy(at, to, Side::kDevice, from, Side::kDevice, bytes, stream, false);
-  });
+  return call(kHip, "hipMemcpyDtoDAsync", kPlain, copy, to, Side::kDevice, from, Side::kDevice,
+              bytes, stream, false);
 }
 
 int hipMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device,
@@ -270,13 +247,11 @@ int hipMemsetAsync(void* pointer, int value, std::size_t bytes, Handle stream) {
 }
 
 int hipMemsetD8Async(Handle pointer, unsigned char value, std::size_t count, Handle stream) {
-  return call(kHip, "hipMemsetD8Async", kPlain,
-              [&](Call& at) { return fill(at, pointer, value, 1, count, stream, false); });
+  return call(kHip, "hipMemsetD8Async", kPlain, fill, pointer, value, 1, count, stream, false);
 }
 
 int hipMemsetD16Async(Handle pointer, unsigned short value, std::size_t count, Handle stream) {
-  return call(kHip, "hipMemsetD16Async", kPlain,
-              [&](Call& at) { return fill(at, pointer, value, 2, count, stream, false); });
+  return call(kHip, "hipMemsetD16Async", kPlain, fill, pointer, value, 2, count, stream, false);
 }
 
 int hipMemsetD32Async(Handle pointer, int value, std::size_t count, Handle stream) {
@@ -284,3 +259,5 @@ int hipMemsetD32Async(Handle pointer, int value, std::size_t count, Handle strea
     return fill(at, pointer, static_cast<std::uint32_t>(value), 4, count, stream, false);
   });
 }
+
+}  // extern "C"

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "control/call.hpp"
 #include "control/checker.hpp"
@@ -10,6 +11,8 @@
 namespace fakegpu {
 
 using Handle = std::uint64_t;
+
+inline Handle number(const void* pointer) { return reinterpret_cast<Handle>(pointer); }
 
 // Contexts, and objects by handle. Each function notes what it found in the trace.
 Context* current_context(Call& call);
@@ -20,6 +23,21 @@ int find_stream(Call& call, Handle handle, Stream*& stream);
 bool has_finished(const Snapshot& snapshot);
 int find_event(Call& call, Handle handle, Event*& event);
 int find_device(Call& call, int ordinal, Device*& device);
+
+/// The body of an entry point that looks an object up and calls `then` with the call, the object
+/// and the arguments. `then` returns a status, or nothing.
+template <class Found, class Key, class Then, class... Arguments>
+auto with(int (*find)(Call&, Key, Found*&), std::type_identity_t<Key> key, Then then,
+          Arguments... arguments) {
+  return [=](Call& call) -> int {
+    Found* found = nullptr;
+    if (const int code = find(call, key, found)) return code;
+    if constexpr (!std::is_void_v<decltype(then(call, *found, arguments...))>)
+      return then(call, *found, arguments...);
+    then(call, *found, arguments...);
+    return kSuccess;
+  };
+}
 
 /// Queues or captures work, after checking each declared access.
 int submit(Call& call, Stream& stream, Job job);

@@ -40,7 +40,8 @@ int protection(Machine& machine, const Allocation& allocation) {
 /// A fault of a closed page. Afterwards the access is repeated and succeeds.
 void check_access(Machine& machine, std::uint64_t address, bool write) {
   if (!in_call() && !in_host_function()) {
-    Call at(Vendor::kCuda, write ? "host write" : "host read", kQuiet | kBeforeInit, nullptr);
+    Call at(Vendor::kCuda, write ? "host write" : "host read", kQuiet | kBeforeInit | kImmediate,
+            nullptr);
     at.note("pointer", address).note("bytes", 1);
     check_touch(at, accessor_of_host(at), {address, address + 1, write});
     at.finish(kSuccess);
