@@ -13,8 +13,6 @@ import pytest
 
 import refarray
 
-SIX = 6 * 8  # bytes of six float64
-
 
 def six() -> Any:
     return refarray.reshape(refarray.arange(6, dtype=refarray.float64), (2, 3))

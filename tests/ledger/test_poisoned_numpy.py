@@ -8,12 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.cases import run_each
+from helpers.poisoned import POISON, both
 
-import refarray
-
-strict: Any = refarray.namespace(poison_views=True, strict=True)
-open_: Any = refarray.namespace(poison_views=True)
-POISON = "memory that has 2 owners"
 EXPORTS: dict[str, Callable[[Any], Any]] = {
     "asarray": np.asarray,
     "from_dlpack": np.from_dlpack,
@@ -21,7 +17,7 @@ EXPORTS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@run_each("xp", [open_, strict], ids=["open", "strict"])
+@both
 @run_each("export", EXPORTS)
 def test_arrays_of_numpy_are_owners(xp: Any, export: str) -> None:
     x = xp.ones(3)
@@ -39,7 +35,7 @@ def test_arrays_of_numpy_are_owners(xp: Any, export: str) -> None:
     x[2] = 2.0
 
 
-@pytest.mark.parametrize("xp", [open_, strict], ids=["open", "strict"])
+@both
 @pytest.mark.parametrize("function", ["asarray", "from_dlpack"])
 def test_memory_of_numpy(xp: Any, function: str) -> None:
     source = np.ones(3)
