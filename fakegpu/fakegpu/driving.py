@@ -90,6 +90,12 @@ class Driver:
         self.wait(consumer, event)
         self(f"{self.prefix}EventDestroy" + ("_v2" if self.prefix == "cu" else ""), event)
 
+    def destroy(self, stream: int) -> None:
+        self(f"{self.prefix}StreamDestroy" + ("_v2" if self.prefix == "cu" else ""), stream)
+
+    def free(self, pointer: int) -> None:
+        self("cuMemFree_v2" if self.prefix == "cu" else "hipFree", pointer)
+
     def kernel(self, name: str, image: bytes = b"") -> int:
         module = self.made(f"{self.prefix}ModuleLoadData", image or self.image)
         return self.made(f"{self.prefix}ModuleGetFunction", module, name.encode())

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <type_traits>
 
 #include "control/call.hpp"
 #include "control/checker.hpp"
@@ -12,34 +13,37 @@ using namespace fakegpu;
 
 namespace {
 
+template <auto kMember>
+void set(Settings& settings, std::int64_t value) {
+  settings.*kMember = static_cast<std::remove_reference_t<decltype(settings.*kMember)>>(value);
+}
+
 using Setter = void (*)(Settings&, std::int64_t);
 
 const std::map<std::string, Setter>& setters() {
   static const std::map<std::string, Setter> all = {
-      {"cuda_devices", [](Settings& s, std::int64_t v) { s.cuda_devices = static_cast<int>(v); }},
-      {"hip_devices", [](Settings& s, std::int64_t v) { s.hip_devices = static_cast<int>(v); }},
-      {"cuda_version", [](Settings& s, std::int64_t v) { s.cuda_version = static_cast<int>(v); }},
-      {"device_bytes",
-       [](Settings& s, std::int64_t v) { s.device_bytes = static_cast<std::uint64_t>(v); }},
-      {"hip_version", [](Settings& s, std::int64_t v) { s.hip_version = static_cast<int>(v); }},
-      {"pools", [](Settings& s, std::int64_t v) { s.pools = v != 0; }},
-      {"managed", [](Settings& s, std::int64_t v) { s.managed = v != 0; }},
-      {"concurrent_managed", [](Settings& s, std::int64_t v) { s.concurrent_managed = v != 0; }},
-      {"peers", [](Settings& s, std::int64_t v) { s.peers = v != 0; }},
-      {"cuda_free_waits", [](Settings& s, std::int64_t v) { s.cuda_free_waits = v != 0; }},
-      {"hip_free_waits", [](Settings& s, std::int64_t v) { s.hip_free_waits = v != 0; }},
-      {"stub", [](Settings& s, std::int64_t v) { s.stub = v != 0; }},
-      {"crash_on_bad_handle", [](Settings& s, std::int64_t v) { s.crash_on_bad_handle = v != 0; }},
-      {"hip_crash_on_one", [](Settings& s, std::int64_t v) { s.hip_crash_on_one = v != 0; }},
-      {"reuse", [](Settings& s, std::int64_t v) { s.reuse = v != 0; }},
-      {"unmap", [](Settings& s, std::int64_t v) { s.unmap = v != 0; }},
-      {"check_gil", [](Settings& s, std::int64_t v) { s.check_gil = v != 0; }},
-      {"each_thread", [](Settings& s, std::int64_t v) { s.each_thread = v != 0; }},
-      {"order", [](Settings& s, std::int64_t v) { s.order = static_cast<Order>(v); }},
-      {"delay", [](Settings& s, std::int64_t v) { s.delay = static_cast<unsigned>(v); }},
-      {"seed", [](Settings& s, std::int64_t v) { s.seed = static_cast<std::uint64_t>(v); }},
-      {"hang_milliseconds", [](Settings& s, std::int64_t v) { s.hang_milliseconds = v; }},
-  };
+      {"cuda_devices", set<&Settings::cuda_devices>},
+      {"hip_devices", set<&Settings::hip_devices>},
+      {"cuda_version", set<&Settings::cuda_version>},
+      {"device_bytes", set<&Settings::device_bytes>},
+      {"hip_version", set<&Settings::hip_version>},
+      {"pools", set<&Settings::pools>},
+      {"managed", set<&Settings::managed>},
+      {"concurrent_managed", set<&Settings::concurrent_managed>},
+      {"peers", set<&Settings::peers>},
+      {"cuda_free_waits", set<&Settings::cuda_free_waits>},
+      {"hip_free_waits", set<&Settings::hip_free_waits>},
+      {"stub", set<&Settings::stub>},
+      {"crash_on_bad_handle", set<&Settings::crash_on_bad_handle>},
+      {"hip_crash_on_one", set<&Settings::hip_crash_on_one>},
+      {"reuse", set<&Settings::reuse>},
+      {"unmap", set<&Settings::unmap>},
+      {"check_gil", set<&Settings::check_gil>},
+      {"each_thread", set<&Settings::each_thread>},
+      {"order", set<&Settings::order>},
+      {"delay", set<&Settings::delay>},
+      {"seed", set<&Settings::seed>},
+      {"hang_milliseconds", set<&Settings::hang_milliseconds>}};
   return all;
 }
 

@@ -47,7 +47,6 @@ class Log {
                  std::uint64_t second, std::uint64_t address, std::uint64_t bytes);
   /// The status that a call of this function must return, or 0.
   int fault(const std::string& name);
-  int sticky() const { return sticky_; }
   void add_fault(Fault fault) { faults_.push_back(std::move(fault)); }
   std::uint64_t count(const std::string& name) const;
   void clear();

@@ -1,6 +1,5 @@
 // CUDA driver API: memory, pools and pointers.
 #include "cuda/cuda.hpp"
-#include "memory/pointers.hpp"
 
 using namespace fakegpu;
 

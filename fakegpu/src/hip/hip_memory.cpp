@@ -1,6 +1,5 @@
 // HIP API: memory, pools, pointers, copies and fills.
 #include "cuda/cuda.hpp"  // HIP's copy and pool structs are identical
-#include "memory/pointers.hpp"
 
 using namespace fakegpu;
 

@@ -85,6 +85,22 @@ int pool_destroy(Call& call, Handle pool);
 int find_pool(Call& call, Handle handle, Pool*& pool);
 int address_range(Call& call, Handle pointer, Handle* base, std::size_t* bytes);
 
+// Pointer attributes, and HIP's struct for them.
+struct HipPointerAttributes {  // hipPointerAttribute_t; 32 bytes in every version
+  int type;
+  int device;
+  void* device_pointer;
+  void* host_pointer;
+  int is_managed;
+  unsigned allocation_flags;
+};
+static_assert(sizeof(HipPointerAttributes) == 32);
+
+int pointer_attribute(Call& call, void* data, int attribute, Handle pointer);
+int pointer_attributes(Call& call, unsigned count, const int* attributes, void** data,
+                       Handle pointer);
+int hip_pointer_attributes(Call& call, HipPointerAttributes* out, const void* address);
+
 // Copies, fills, launches.
 struct Plane {  // one side of a 2-D copy
   Handle base = 0;

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 extern "C" {
 
@@ -52,6 +51,5 @@ namespace fakegpu {
 using Kernel = FakegpuKernel;
 
 const Kernel* find_kernel(const std::string& name);
-std::vector<std::string> kernel_names();
 
 }  // namespace fakegpu

@@ -203,7 +203,7 @@ const Op* Machine::enqueue(Stream& stream, Op::Work work, const Snapshot& extra,
   }
   std::erase_if(waits_for, [](const Op* op) { return op == nullptr; });
   stream.clock.tick(stream.component);
-  ops_.push_back(std::make_unique<Op>(std::move(work), std::move(waits_for), stream.clock));
+  ops_.push_back(std::make_unique<Op>(std::move(work), std::move(waits_for)));
   ops_.back()->call = next_call;
   stream.last = ops_.back().get();
   stream.worker->push(ops_.back().get());

@@ -115,8 +115,6 @@ class Machine {
   void pump(const Op* op);
   bool stuck(const Op* op, int depth = 0) const;  // the operation waits for held work
 
-  std::size_t ops_queued() const { return ops_.size(); }
-
  private:
   Machine();
   void make_devices(Vendor vendor, int count);

@@ -48,7 +48,7 @@ bool Op::ready() const {
   return std::all_of(waits_for_.begin(), waits_for_.end(), [](const Op* op) { return op->done(); });
 }
 
-Worker::Worker() : first_({}, {}, {}), last_(&first_), seen_(&first_) { sem_init(&tokens_, 0, 0); }
+Worker::Worker() : first_({}, {}), last_(&first_), seen_(&first_) { sem_init(&tokens_, 0, 0); }
 
 Worker::~Worker() {
   finish();

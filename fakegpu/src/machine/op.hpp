@@ -10,8 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "machine/clock.hpp"
-
 namespace fakegpu {
 
 /// A queued operation. Threads synchronize only through `done` and the worker's tokens, which are
@@ -20,8 +18,8 @@ class Op {
  public:
   using Work = std::function<void()>;
 
-  Op(Work work, std::vector<const Op*> waits_for, Clock clock)
-      : work_(std::move(work)), waits_for_(std::move(waits_for)), clock_(std::move(clock)) {}
+  Op(Work work, std::vector<const Op*> waits_for)
+      : work_(std::move(work)), waits_for_(std::move(waits_for)) {}
 
   void run();
   /// False on timeout.
@@ -29,7 +27,6 @@ class Op {
   bool done() const { return done_.load(std::memory_order_acquire) != 0; }
   bool ready() const;
   const std::vector<const Op*>& waits_for() const { return waits_for_; }
-  const Clock& clock() const { return clock_; }
   std::int64_t finished_at() const { return finished_at_; }
 
   std::uint64_t call = 0;  // number of the call that queued it
@@ -38,7 +35,6 @@ class Op {
   friend class Worker;
   Work work_;
   std::vector<const Op*> waits_for_;
-  Clock clock_;
   std::int64_t finished_at_ = 0;  // steady clock, nanoseconds
   std::atomic<std::uint32_t> done_{0};
   std::atomic<Op*> next_{nullptr};

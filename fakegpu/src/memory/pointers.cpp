@@ -1,7 +1,7 @@
 // Pointer attributes, in each vendor's form.
-#include "memory/pointers.hpp"
-
 #include <cstring>
+
+#include "machine/driver.hpp"
 
 namespace fakegpu {
 namespace {
