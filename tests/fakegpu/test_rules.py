@@ -12,18 +12,7 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 PACKAGE = HERE.parents[1] / "fakegpu"
-RULES = (
-    "order",
-    "memory",
-    "capture",
-    "drivers",
-    "launches",
-    "hosts",
-    "contexts",
-    "pools",
-    "gil",
-    "graphs",
-)
+RULES = sorted({path.stem for path in HERE.glob("rules/*.py")} - {"conftest", "race"})
 
 
 @pytest.mark.not_sanitized("under a sanitizer, expected crashes become reports")

@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
-import threading
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import fakegpu
 import pytest
-from fakegpu.driving import Cuda, DriverError, Hip
+from fakegpu.driving import Cuda, Hip
 
-Refused = Callable[..., int]
-Elsewhere = Callable[[Callable[[], int]], int]
+Gpu = Cuda | Hip
+Elsewhere = Callable[[Callable[[], Any]], Any]
+
+
+def kinds() -> list[str]:
+    return [violation["kind"] for violation in fakegpu.violations()]
+
+
+def script(body: str) -> subprocess.CompletedProcess[str]:
+    """Runs `body` in a new process with drivers."""
+    start = "import ctypes, fakegpu\nfrom fakegpu.driving import *\ndrivers = fakegpu.load(hip=2)\n"
+    command = [sys.executable, "-c", start + body]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+def in_thread(body: Callable[[], Any]) -> Any:
+    """The body's result in a thread of its own."""
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(body).result()
 
 
 @pytest.fixture
@@ -49,7 +68,7 @@ def each_hip(request: pytest.FixtureRequest) -> Iterator[Hip]:
     params=[(vendor, *one.values) for vendor in (Cuda, Hip) for one in personalities()],
     ids=[f"{vendor}-{name}" for vendor in ("cuda", "hip") for name in fakegpu.PERSONALITIES],
 )
-def each(request: pytest.FixtureRequest) -> Iterator[Cuda | Hip]:
+def each(request: pytest.FixtureRequest) -> Iterator[Gpu]:
     """Both drivers in every personality."""
     vendor, settings = request.param
     files = fakegpu.load(hip=2, **settings)
@@ -58,31 +77,10 @@ def each(request: pytest.FixtureRequest) -> Iterator[Cuda | Hip]:
 
 
 @pytest.fixture
-def refused() -> Refused:
-    """Makes a call that must fail, and returns its status."""
-
-    def run(call: Callable[..., object], *arguments: object) -> int:
-        with pytest.raises(DriverError) as caught:
-            call(*arguments)
-        return caught.value.code
-
-    return run
-
-
-@pytest.fixture
 def elsewhere(cuda: Cuda) -> Elsewhere:
     """Runs a function in another thread with device 0's context, and returns its result."""
 
-    def run(body: Callable[[], int]) -> int:
-        results: list[int] = []
-
-        def enter() -> None:
-            cuda.use(0)
-            results.append(body())
-
-        thread = threading.Thread(target=enter)
-        thread.start()
-        thread.join()
-        return results[0]
+    def run(body: Callable[[], Any]) -> Any:
+        return in_thread(lambda: (cuda.use(0), body())[1])
 
     return run

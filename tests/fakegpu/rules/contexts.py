@@ -10,16 +10,11 @@ from functools import partial
 
 import fakegpu
 import pytest
-from conftest import Elsewhere
+from conftest import Elsewhere, Gpu, in_thread, kinds
 from fakegpu.driving import NON_BLOCKING, Cuda, Hip, Number
 
-Gpu = Cuda | Hip
 GLOBAL, RELAXED = 0, 2
 NO_CONTEXT, DESTROYED, BAD_HANDLE, UNSUPPORTED = 201, 709, 400, 900
-
-
-def kinds() -> list[str]:
-    return [violation["kind"] for violation in fakegpu.violations()]
 
 
 class Objects:
@@ -88,17 +83,17 @@ def test_some_calls_need_no_context(each_cuda: Cuda) -> None:
 
 
 def test_a_thread_starts_without_a_context(each_cuda: Cuda) -> None:
-    stream, codes = each_cuda.stream(), []
+    stream = each_cuda.stream()
 
-    def use() -> None:
-        codes.append(each_cuda.code("cuStreamSynchronize", stream))
-        each_cuda.use(0)
-        codes.append(each_cuda.code("cuStreamSynchronize", stream))
+    def use() -> list[int]:
+        synchronize = partial(each_cuda.code, "cuStreamSynchronize", stream)
+        return [
+            synchronize(),
+            each_cuda.code("cuCtxSetCurrent", each_cuda.contexts[0]),
+            synchronize(),
+        ]
 
-    thread = threading.Thread(target=use)
-    thread.start()
-    thread.join()
-    assert codes == [NO_CONTEXT, 0]
+    assert in_thread(use) == [NO_CONTEXT, 0, 0]
 
 
 def test_a_destroyed_context_stays_current_to_other_threads(each_cuda: Cuda) -> None:
@@ -280,10 +275,12 @@ def test_the_host_may_not_look_while_a_capture_affects_it(each_cuda: Cuda, name:
 
 @pytest.mark.parametrize("name", ["hipEventQuery", "hipEventSynchronize"])
 def test_hip_refuses_to_look_from_7_on(each_hip: Hip, name: str) -> None:
-    said, event = ctypes.c_int(), each_hip.event()
+    said, stream, event = ctypes.c_int(), each_hip.stream(), each_hip.event()
     each_hip("hipRuntimeGetVersion", said)
-    each_hip("hipStreamBeginCapture", each_hip.stream(), GLOBAL)
-    assert each_hip.code(name, event) == (UNSUPPORTED if said.value >= 70_000_000 else 0)
+    each_hip("hipStreamBeginCapture", stream, GLOBAL)
+    refused = said.value >= 70_000_000
+    assert each_hip.code(name, event) == (UNSUPPORTED if refused else 0)
+    assert each_hip.code("hipStreamSynchronize", stream) == (901 if refused else UNSUPPORTED)
 
 
 def test_an_external_wait_is_for_captures_only(each: Gpu) -> None:
@@ -325,7 +322,7 @@ def test_an_event_of_a_context_covers_destroyed_streams(cuda: Cuda) -> None:
     cuda.fill(memory, other, 8)
     assert fakegpu.violations() == []
     cuda.fill(memory, cuda.stream(), 9)  # has not waited
-    assert [one["kind"] for one in fakegpu.violations()] == ["race"]
+    assert kinds() == ["race"]
 
 
 class Green:

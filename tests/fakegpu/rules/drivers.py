@@ -6,29 +6,14 @@ import ctypes
 import json
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import fakegpu
 import pytest
+from conftest import kinds, script
 from fakegpu.driving import Cuda, Driver, Hip, Number
 
 LEGACY_STREAM, PER_THREAD_STREAM = 1, 2  # flags of cuGetProcAddress
-
-
-def kinds() -> list[str]:
-    return [violation["kind"] for violation in fakegpu.violations()]
-
-
-def script(body: str) -> subprocess.CompletedProcess[str]:
-    start = "import ctypes, fakegpu\nfrom fakegpu.driving import *\ndrivers = fakegpu.load(hip=2)\n"
-    return subprocess.run(
-        [sys.executable, "-c", start + body],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
 
 
 def address(cuda: Driver, name: str, version: int, flags: int = LEGACY_STREAM) -> int | None:
@@ -176,13 +161,6 @@ def test_stale_and_foreign_handles_are_detected(cuda: Cuda) -> None:
 def test_bad_handles_crash_if_configured() -> None:
     body = "cuda = Cuda(drivers.cuda)\nfakegpu.configure(crash_on_bad_handle=True)\n"
     assert script(body + "cuda.synchronize(0x1234)\n").returncode == -signal.SIGSEGV
-
-
-def test_an_event_is_recorded_in_its_own_context(cuda: Cuda) -> None:
-    event = cuda.event()
-    cuda.use(1)
-    assert cuda.code("cuEventRecord", event, cuda.stream()) == 400
-    assert kinds() == ["wrong-device-record"]
 
 
 def test_a_kernel_is_launched_in_its_own_context(cuda: Cuda) -> None:

@@ -9,13 +9,8 @@ from typing import Any
 
 import fakegpu
 import pytest
-from fakegpu.driving import Cuda, Driver, Hip, Number
-
-Gpu = Cuda | Hip
-
-
-def kinds() -> list[str]:
-    return [violation["kind"] for violation in fakegpu.violations()]
+from conftest import Gpu, kinds
+from fakegpu.driving import Cuda, Driver, Number
 
 
 class Calls:

@@ -7,14 +7,10 @@ from contextlib import contextmanager
 
 import fakegpu
 import pytest
-from fakegpu.driving import Cuda, Hip, Number
+from conftest import Gpu, kinds
+from fakegpu.driving import Cuda, Number
 
-Gpu = Cuda | Hip
 RELAXED = 2
-
-
-def kinds() -> list[str]:
-    return [violation["kind"] for violation in fakegpu.violations()]
 
 
 class Branches:

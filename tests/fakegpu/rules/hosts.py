@@ -9,9 +9,9 @@ from collections.abc import Callable
 import fakegpu
 import fakegpu.driving
 import pytest
-from fakegpu.driving import Cuda, Hip
+from conftest import Gpu, kinds
+from fakegpu.driving import Cuda
 
-Gpu = Cuda | Hip
 SIZE, PAGE = 256, 4096
 GLOBAL, HOST, SINGLE = 1, 2, 4  # associations of managed memory
 
@@ -28,10 +28,6 @@ HOW_TO_WAIT: dict[str, Callable[[Gpu, int, int], object]] = {
         fakegpu.run(), each(f"{each.prefix}EventQuery", event)
     ),
 }  # fmt: skip
-
-
-def kinds() -> list[str]:
-    return [violation["kind"] for violation in fakegpu.violations()]
 
 
 def read(pointer: int) -> bytes:

@@ -8,16 +8,13 @@ import struct
 
 import fakegpu
 import pytest
+from conftest import Gpu, kinds
 from fakegpu.driving import Cuda, Geometry, Hip, Number, bundle
 
 KERNEL = "refarray_fill_1"
 BLOCK, PER_BLOCK = 256, 1024  # threads, bytes filled
 #: Of the kernels' parameter, which is passed by value.
 PARAMETER_BYTES = 656
-
-
-def kinds() -> list[str]:
-    return [violation["kind"] for violation in fakegpu.violations()]
 
 
 def ptx(name: str = KERNEL, threads: int = BLOCK, parameter: int = PARAMETER_BYTES) -> bytes:
@@ -28,7 +25,7 @@ def ptx(name: str = KERNEL, threads: int = BLOCK, parameter: int = PARAMETER_BYT
     ).encode()
 
 
-def image_of(driver: Cuda | Hip, name: str = KERNEL) -> bytes:
+def image_of(driver: Gpu, name: str = KERNEL) -> bytes:
     return ptx(name) if isinstance(driver, Cuda) else bundle("gfx90a", name)
 
 
@@ -46,7 +43,7 @@ def grid(blocks: int, threads: int = BLOCK, shared: int = 0) -> Geometry:
 class Launched:
     """One launch of KERNEL over two blocks' worth of new memory."""
 
-    def __init__(self, driver: Cuda | Hip, geometry: Geometry) -> None:
+    def __init__(self, driver: Gpu, geometry: Geometry) -> None:
         self.memory, self.stream = driver.memory(2 * PER_BLOCK), driver.stream()
         kernel = driver.kernel(KERNEL, image_of(driver))
         values = filling(self.memory, 2 * PER_BLOCK)
@@ -55,7 +52,7 @@ class Launched:
         self.filled = fakegpu.peek(self.memory, 2 * PER_BLOCK).count(b"\5")
 
 
-def test_a_launch_that_suits_the_kernel(each: Cuda | Hip) -> None:
+def test_a_launch_that_suits_the_kernel(each: Gpu) -> None:
     done = Launched(each, grid(2))
     assert (done.code, done.filled, kinds()) == (0, 2 * PER_BLOCK, [])
 
@@ -72,7 +69,7 @@ def test_a_launch_that_suits_the_kernel(each: Cuda | Hip) -> None:
     ],
 )
 def test_another_geometry_is_reported_and_runs_as_launched(
-    each: Cuda | Hip, geometry: Geometry, filled: int
+    each: Gpu, geometry: Geometry, filled: int
 ) -> None:
     done = Launched(each, geometry)
     assert (done.code, done.filled, kinds()) == (0, filled, ["wrong-launch"])
@@ -92,7 +89,7 @@ def test_another_geometry_is_reported_and_runs_as_launched(
         grid(2, shared=65537),
     ],
 )
-def test_a_geometry_that_no_device_runs_is_refused(each: Cuda | Hip, geometry: Geometry) -> None:
+def test_a_geometry_that_no_device_runs_is_refused(each: Gpu, geometry: Geometry) -> None:
     done = Launched(each, geometry)
     assert (done.code, done.filled, kinds()) == (1, 0, ["wrong-launch"])
 
@@ -110,13 +107,13 @@ def test_static_and_dynamic_shared_memory_share_a_limit(each_cuda: Cuda) -> None
     assert kinds() == ["wrong-launch"]
 
 
-def test_parameters_are_given_in_one_form(each: Cuda | Hip) -> None:
+def test_parameters_are_given_in_one_form(each: Gpu) -> None:
     kernel, pair = each.kernel("fakegpu_increment"), (ctypes.c_void_p * 2)()
     name = "cuLaunchKernel" if isinstance(each, Cuda) else "hipModuleLaunchKernel"
     assert each.code(name, kernel, 1, 1, 1, 1, 1, 1, 0, each.stream(), pair, pair) == 1
 
 
-def test_a_module_has_the_kernels_of_its_image(each: Cuda | Hip) -> None:
+def test_a_module_has_the_kernels_of_its_image(each: Gpu) -> None:
     other = image_of(each, "refarray_rows")
     module = each.made(f"{each.prefix}ModuleLoadData", other)
     function = f"{each.prefix}ModuleGetFunction"
@@ -126,7 +123,7 @@ def test_a_module_has_the_kernels_of_its_image(each: Cuda | Hip) -> None:
     assert not kinds()
 
 
-def test_an_image_for_another_vendor_is_refused_and_reported(each: Cuda | Hip) -> None:
+def test_an_image_for_another_vendor_is_refused_and_reported(each: Gpu) -> None:
     wrong = bundle() if isinstance(each, Cuda) else ptx()
     load = f"{each.prefix}ModuleLoadData"
     assert each.code(load, Number(), wrong) == 200
@@ -135,7 +132,7 @@ def test_an_image_for_another_vendor_is_refused_and_reported(each: Cuda | Hip) -
     assert kinds() == ["wrong-image"]
 
 
-def test_an_image_without_the_devices_architecture_is_refused(each: Cuda | Hip) -> None:
+def test_an_image_without_the_devices_architecture_is_refused(each: Gpu) -> None:
     load, cuda = f"{each.prefix}ModuleLoadData", isinstance(each, Cuda)
     wrong = ptx().replace(b"sm_60", b"sm_100") if cuda else bundle("gfx1100", KERNEL)
     assert each.code(load, Number(), wrong) == 209

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import signal
-import subprocess
-import sys
 
 import fakegpu
 import pytest
+from conftest import kinds, script
 from fakegpu.driving import Cuda, DriverError, Hip, Number
-
-
-def kinds() -> list[str]:
-    return [violation["kind"] for violation in fakegpu.violations()]
 
 
 def attributes(cuda: Cuda, pointer: int) -> tuple[int, int, int]:
@@ -25,26 +20,10 @@ def attributes(cuda: Cuda, pointer: int) -> tuple[int, int, int]:
     return kind.value, managed.value, device.value
 
 
-def run_script(body: str) -> int:
-    """Runs `body` in a new process with a driver, and returns the exit status."""
-    script = (
-        "import ctypes, fakegpu\nfrom fakegpu.driving import Cuda, Hip\n"
-        "drivers = fakegpu.load(hip=2)\n" + body
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120
-    )
-    return done.returncode
-
-
-def test_a_host_read_of_a_device_address_crashes() -> None:
-    body = "ctypes.string_at(Cuda(drivers.cuda).memory(), 1)\n"
-    assert run_script(body) == -signal.SIGSEGV
-
-
-def test_a_host_write_to_a_device_address_crashes() -> None:
-    body = "ctypes.memset(Cuda(drivers.cuda).memory(), 0, 1)\n"
-    assert run_script(body) == -signal.SIGSEGV
+@pytest.mark.parametrize("access", ["string_at({}, 1)", "memset({}, 0, 1)"])
+def test_a_host_access_to_a_device_address_crashes(access: str) -> None:
+    body = f"ctypes.{access.format('Cuda(drivers.cuda).memory()')}\n"
+    assert script(body).returncode == -signal.SIGSEGV
 
 
 def test_the_host_can_access_pinned_and_managed_memory(cuda: Cuda) -> None:
@@ -196,7 +175,7 @@ def test_freed_memory_traps_device_accesses_if_configured() -> None:
         "stream, memory = cuda.stream(), cuda.memory()\nfakegpu.hold(stream)\n"
         "cuda.fill(memory, stream)\ncuda('cuMemFree_v2', memory)\nfakegpu.run()\n"
     )
-    assert run_script(body) == -signal.SIGSEGV
+    assert script(body).returncode == -signal.SIGSEGV
 
 
 def test_allocation_fails_when_the_device_is_full(cuda: Cuda) -> None:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import threading
 
 import fakegpu
 import pytest
+from conftest import Elsewhere, kinds
 from fakegpu.driving import Cuda
 
 LEGACY, PER_THREAD = 1, 2
-
-
-def kinds() -> list[str]:
-    return [violation["kind"] for violation in fakegpu.violations()]
 
 
 def test_one_stream_is_in_order(cuda: Cuda) -> None:
@@ -163,20 +159,24 @@ def test_a_query_orders_only_if_it_succeeds(cuda: Cuda) -> None:
     assert not kinds()
 
 
-def test_the_legacy_stream_is_ordered_with_blocking_streams_both_ways(cuda: Cuda) -> None:
-    blocking, memory = cuda.stream(0), cuda.memory()
-    cuda.fill(memory, blocking)
-    cuda.fill(memory, LEGACY)
-    cuda.fill(memory, blocking)
-    cuda.fill(memory, 0)
-    assert not kinds()
-
-
-def test_the_legacy_stream_is_not_ordered_with_non_blocking_ones(cuda: Cuda) -> None:
-    stream, memory = cuda.stream(), cuda.memory()
-    cuda.fill(memory, stream)
-    cuda.fill(memory, LEGACY)
-    assert kinds() == ["race"]
+@pytest.mark.parametrize(
+    ("writers", "told"),
+    [
+        (["blocking", LEGACY, "blocking", 0], []),
+        (["non-blocking", LEGACY], ["race"]),
+        (["blocking", "another blocking"], ["race"]),
+        ([PER_THREAD, LEGACY, PER_THREAD], []),
+    ],
+)
+def test_the_legacy_stream_is_ordered_with_blocking_streams_both_ways(
+    cuda: Cuda, writers: list[str | int], told: list[str]
+) -> None:
+    memory = cuda.memory()
+    made = {"non-blocking": cuda.stream()}
+    made |= {name: cuda.stream(0) for name in ("blocking", "another blocking")}
+    for stream in writers:
+        cuda.fill(memory, stream if isinstance(stream, int) else made[stream])
+    assert kinds() == told
 
 
 def test_two_blocking_streams_are_ordered_by_legacy_work_between_them(cuda: Cuda) -> None:
@@ -185,13 +185,6 @@ def test_two_blocking_streams_are_ordered_by_legacy_work_between_them(cuda: Cuda
     cuda.fill(between, LEGACY)
     cuda.fill(memory, other)
     assert not kinds()
-
-
-def test_two_blocking_streams_alone_are_not_ordered(cuda: Cuda) -> None:
-    one, other, memory = cuda.stream(0), cuda.stream(0), cuda.memory()
-    cuda.fill(memory, one)
-    cuda.fill(memory, other)
-    assert kinds() == ["race"]
 
 
 def test_an_event_on_the_legacy_stream_covers_blocking_streams(cuda: Cuda) -> None:
@@ -205,26 +198,11 @@ def test_an_event_on_the_legacy_stream_covers_blocking_streams(cuda: Cuda) -> No
     assert not kinds()
 
 
-def test_each_thread_has_its_own_per_thread_stream(cuda: Cuda) -> None:
+def test_each_thread_has_its_own_per_thread_stream(cuda: Cuda, elsewhere: Elsewhere) -> None:
     memory = cuda.memory()
     cuda.fill(memory, PER_THREAD)
-
-    def other_thread() -> None:
-        cuda.use(0)
-        cuda.fill(memory, PER_THREAD)
-
-    thread = threading.Thread(target=other_thread)
-    thread.start()
-    thread.join()
+    elsewhere(lambda: cuda.fill(memory, PER_THREAD))
     assert kinds() == ["race"]
-
-
-def test_the_per_thread_stream_is_ordered_with_the_legacy_one(cuda: Cuda) -> None:
-    memory = cuda.memory()
-    cuda.fill(memory, PER_THREAD)
-    cuda.fill(memory, LEGACY)
-    cuda.fill(memory, PER_THREAD)
-    assert not kinds()
 
 
 def test_special_streams_belong_to_the_current_context(cuda: Cuda) -> None:
@@ -345,17 +323,9 @@ def test_a_host_wait_for_held_work_is_a_hang(cuda: Cuda) -> None:
     assert kinds() == ["hang"]
 
 
-def test_threads_share_a_clock_unless_configured(cuda: Cuda) -> None:
+def test_threads_share_a_clock_unless_configured(cuda: Cuda, elsewhere: Elsewhere) -> None:
     fakegpu.configure(each_thread=True)
     one, other, memory = cuda.stream(), cuda.stream(), cuda.memory()
-
-    def other_thread() -> None:
-        cuda.use(0)
-        cuda.fill(memory, one)
-        cuda.synchronize(one)
-
-    thread = threading.Thread(target=other_thread)
-    thread.start()
-    thread.join()
+    elsewhere(lambda: (cuda.fill(memory, one), cuda.synchronize(one)))
     cuda.fill(memory, other)  # this thread has not synchronized with anything
     assert "race" in kinds()

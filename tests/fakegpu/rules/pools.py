@@ -6,14 +6,9 @@ from collections.abc import Callable
 
 import fakegpu
 import pytest
-from fakegpu.driving import Cuda, Hip
+from conftest import Gpu, kinds
 
-Gpu = Cuda | Hip
 DEFAULT, BLOCKING = 0, 0  # the legacy default stream; the flags of streams that it waits for
-
-
-def kinds() -> list[str]:
-    return [violation["kind"] for violation in fakegpu.violations()]
 
 
 @pytest.fixture(autouse=True)
