@@ -1,19 +1,22 @@
-"""Graph capture for tests: starts, queries, ends and launches captures by driver calls, as PyTorch
-and CuPy do."""
+"""What other libraries do, by driver calls: their arrays, streams and memory, and graph capture, as
+PyTorch and CuPy start, query, end and launch it."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+import json
+import os
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import fakegpu
-from conftest import SETTINGS
 from fakegpu.driving import Cuda, Driver, Hip, Number
 
 import refarray as ra
 
+SETTINGS: dict[str, Any] = json.loads(os.environ.get("SIMULATED_DRIVERS", "{}"))
 MODES = {"global": 0, "thread-local": 1, "relaxed": 2}
 ACTIVE = 1
 DEVICES = ["cuda:0", "rocm:0"]
@@ -24,6 +27,50 @@ def driver_of(device: str) -> Driver:
     """The driver, as another library uses it; makes its device 0 current."""
     files = fakegpu.Drivers.here(hip_version=str(SETTINGS.get("hip_version", "6.3")))
     return Cuda(files.cuda) if device.startswith("cuda") else Hip(files.hip)
+
+
+def current_device(driver: Driver) -> int:
+    """The device that is current for the calling thread, as another library set it."""
+    if isinstance(driver, Cuda):
+        return driver.contexts.index(driver.made("cuCtxGetCurrent"))
+    return driver.made("hipGetDevice")
+
+
+def vendor(device: str) -> str:
+    return device.partition(":")[0]
+
+
+def host_of(device: str) -> str:
+    """Pinned memory of the device's driver."""
+    return f"{device[:4]}_host"
+
+
+def legacy_handle(device: str) -> int:
+    return 1 if device.startswith("cuda") else 0
+
+
+def waits(since: int = 0) -> list[int]:
+    """The streams that were made to wait for an event, from that record of the trace on."""
+    calls = fakegpu.trace()[since:]
+    return [record["stream"] for record in calls if "WaitEvent" in record["call"]]
+
+
+def data_of(capsule: object) -> int:
+    return int(ra._native._inspect_capsule(capsule)["data"])
+
+
+def address_of(array: ra.Array) -> int:
+    stream = None if array.device == "cpu" else -1
+    return data_of(array.__dlpack__(stream=stream, max_version=(1, 3)))
+
+
+def in_threads(*bodies: Callable[[], object]) -> None:
+    """Runs each body in a thread of its own, all at once."""
+    threads = [threading.Thread(target=body) for body in bodies]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 class Capture:
@@ -102,3 +149,10 @@ class Foreign:
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.array.__dlpack_device__()
+
+
+class Interface:
+    """Another library's array by __cuda_array_interface__."""
+
+    def __init__(self, described: dict[str, Any]) -> None:
+        self.__cuda_array_interface__ = described

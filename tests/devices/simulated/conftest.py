@@ -4,8 +4,7 @@ process, because a process opens a driver only once."""
 from __future__ import annotations
 
 import gc
-import json
-import os
+import itertools
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,11 +12,12 @@ from typing import Any
 
 import pytest
 
-sys.path[:0] = [str(Path(__file__).resolve().parents[3] / "fakegpu")]
+sys.path[:0] = [str(Path(__file__).resolve().parents[3] / "fakegpu"), str(Path(__file__).parent)]
 
 import fakegpu  # noqa: E402
+from capturing import DEVICES, MODES, SETTINGS, driver_of  # noqa: E402
+from fakegpu.driving import Driver  # noqa: E402
 
-SETTINGS: dict[str, Any] = json.loads(os.environ.get("SIMULATED_DRIVERS", "{}"))
 #: Kinds of objects that refarray keeps for the life of the process.
 KEPT = {"context", "pool", "event", "module"}
 
@@ -26,6 +26,24 @@ KEPT = {"context", "pool", "event", "module"}
 def drivers() -> fakegpu.Drivers:
     settings = {"cuda": 2, "hip": 2, **SETTINGS}
     return fakegpu.load(**settings)
+
+
+@pytest.fixture(params=DEVICES)
+def device(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def driver(device: str) -> Driver:
+    """The driver of the device, as another library uses it; its device 0 is current."""
+    return driver_of(device)
+
+
+@pytest.fixture(params=[f"{d} {m}" for d, m in itertools.product(DEVICES, MODES)])
+def case(request: pytest.FixtureRequest) -> tuple[str, Driver, int]:
+    """A device, its driver, and a mode of capture."""
+    device, _, mode = str(request.param).partition(" ")
+    return device, driver_of(device), MODES[mode]
 
 
 def finish() -> None:

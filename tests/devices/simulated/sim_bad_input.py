@@ -9,9 +9,8 @@ from typing import Any
 
 import fakegpu
 import pytest
-from capturing import driver_of
-from conftest import SETTINGS
-from fakegpu.driving import Cuda, Driver
+from capturing import SETTINGS, address_of, current_device, vendor
+from fakegpu.driving import Driver
 
 import refarray as ra
 from refarray import Event, Stream, use_stream
@@ -39,30 +38,14 @@ def device(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.fixture
-def driver(device: str) -> Driver:
-    return driver_of(device)
-
-
-def vendor(device: str) -> str:
-    return device.partition(":")[0]
-
-
-def current(driver: Driver) -> int:
-    """The current CUDA context or HIP device of this thread."""
-    return (
-        driver.made("cuCtxGetCurrent") if isinstance(driver, Cuda) else driver.made("hipGetDevice")
-    )
-
-
 @pytest.fixture(autouse=True)
 def users_device(driver: Driver, device: str) -> Iterator[None]:
     """The current device is 0, the current stream one of the array's device; both must stay so."""
     stream = Stream(device)
     with use_stream(stream):
-        before = current(driver)
+        before = current_device(driver)
         yield
-        assert current(driver) == before
+        assert current_device(driver) == before
         assert ra.current_stream(device) == stream
 
 
@@ -132,7 +115,7 @@ def test_a_stream_of_another_device(device: str, driver: Driver) -> None:
         ValueError, match=f"event of {here} cannot be recorded on a stream of {there}"
     ):
         event.record(Stream(there))
-    driver("cuStreamDestroy_v2" if isinstance(driver, Cuda) else "hipStreamDestroy", theirs)
+    driver.destroy(theirs)
 
 
 def test_a_stream_of_another_vendor(device: str) -> None:
@@ -157,16 +140,10 @@ def test_a_stream_that_has_been_destroyed(device: str, driver: Driver) -> None:
     """Real drivers crash on such a handle. Where one returns an error, nothing has changed."""
     array = ra.ones((3,), device=device)
     before = allocated()
-    if vendor(device) == "cuda":
-        driver("cuCtxPushCurrent_v2", driver.contexts[1])  # type: ignore[attr-defined]
-    else:
-        driver("hipSetDevice", 1)
+    driver.use(1)
     stale = driver.stream()
-    driver("cuStreamDestroy_v2" if isinstance(driver, Cuda) else "hipStreamDestroy", stale)
-    if vendor(device) == "cuda":
-        driver("cuCtxPopCurrent_v2", None)
-    else:
-        driver("hipSetDevice", 0)
+    driver.destroy(stale)
+    driver.use(0)
     for use in (
         lambda: array.__dlpack__(stream=stale),
         lambda: array.__dlpack__(stream=stale, copy=True),
@@ -243,15 +220,9 @@ def test_stream_values_the_vendor_forbids(device: str) -> None:
     assert fakegpu.trace() == []
 
 
-def address(array: ra.Array) -> int:
-    stream = None if array.device == "cpu" else -1
-    capsule = array.__dlpack__(stream=stream, max_version=(1, 3))
-    return int(ra._native._inspect_capsule(capsule)["data"])
-
-
 def test_a_wrong_device_label(device: str) -> None:
     host = ra.zeros((3,))
-    for data in (address(host), 0xDEAD0008):
+    for data in (address_of(host), 0xDEAD0008):
         tensor = adversary.make(
             device=(TYPE[vendor(device)], 1), data=data, shape=(3,), dtype=(2, 64, 1)
         )
@@ -262,11 +233,11 @@ def test_a_wrong_device_label(device: str) -> None:
         assert tensor.deleter_calls == 1
     there = ra.zeros((3,), device=device)
     label = {"cuda": 3, "rocm": 11}[vendor(device)]
-    tensor = adversary.make(device=(label, 0), data=address(there), shape=(3,), dtype=(2, 64, 1))
+    tensor = adversary.make(device=(label, 0), data=address_of(there), shape=(3,), dtype=(2, 64, 1))
     with pytest.raises(BufferError, match=f"is on {VENDOR[vendor(device)]} device 1"):
         ra.from_dlpack(tensor)
     assert tensor.deleter_calls == 1
-    tensor = adversary.make(device=(label, 0), data=address(host), shape=(3,), dtype=(2, 64, 1))
+    tensor = adversary.make(device=(label, 0), data=address_of(host), shape=(3,), dtype=(2, 64, 1))
     assert ra.from_dlpack(tensor).tolist() == [0.0] * 3  # not pinned, but readable by the CPU
 
 

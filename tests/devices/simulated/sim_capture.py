@@ -1,39 +1,31 @@
-"""Exchange during graph capture: an export or import that cannot be ordered raises before any
-driver call that would invalidate the capture."""
+"""Exchanges, events and waits during graph capture: what cannot be ordered, or would invalidate the
+capture, raises before the driver is called."""
 
 from __future__ import annotations
 
 import gc
-import itertools
+from collections.abc import Callable
 from typing import Any
 
 import fakegpu
 import pytest
 from capturing import (
     ACTIVE,
-    DEVICES,
     MODES,
     SIZE,
     Capture,
     Foreign,
+    Interface,
     capturing,
     driver_of,
+    host_of,
+    legacy_handle,
     unfinished,
+    waits,
 )
-from fakegpu.driving import Driver
 
 import refarray as ra
-from refarray import Stream, use_stream
-
-
-@pytest.fixture(params=[f"{d} {m}" for d, m in itertools.product(DEVICES, MODES)])
-def case(request: pytest.FixtureRequest) -> tuple[str, Driver, int]:
-    device, _, mode = str(request.param).partition(" ")
-    return device, driver_of(device), MODES[mode]
-
-
-def legacy_stream(device: str) -> int:
-    return 1 if device.startswith("cuda") else 0
+from refarray import Event, Stream, use_stream
 
 
 def assert_refused(array: ra.Array, **keywords: Any) -> None:
@@ -57,7 +49,7 @@ def test_export_of_unfinished_work_to_a_capturing_stream(case: Any) -> None:
             array.__dlpack__(stream=consumer, copy=True)
         array.__dlpack__(stream=-1)
         assert capture.state() == ACTIVE
-    driver("cuStreamDestroy_v2" if capture.cuda else "hipStreamDestroy", consumer)
+    driver.destroy(consumer)
 
 
 @pytest.mark.req("STRM-21")
@@ -74,8 +66,7 @@ def test_finished_work_needs_no_wait(case: Any) -> None:
         for array in (written, fresh, fresh[::2]):
             fakegpu.reset()
             array.__dlpack__(stream=consumer)
-            waits = [r for r in fakegpu.trace() if "Wait" in r["call"]]
-            assert consumer.handle not in [r["stream"] for r in waits]
+            assert consumer.handle not in waits()
         assert capture.state() == ACTIVE
 
 
@@ -89,7 +80,7 @@ def test_export_of_captured_work_to_another_stream(case: Any) -> None:
             target[...] = source
         assert_refused(target, stream=outside)
         assert_refused(target)
-        assert_refused(target, stream=legacy_stream(device))
+        assert_refused(target, stream=legacy_handle(device))
         with use_stream(outside), pytest.raises(BufferError, match="graph"):
             target.copy()
         with pytest.raises(BufferError, match="graph"):
@@ -112,9 +103,9 @@ def test_export_between_streams_of_one_capture(case: Any) -> None:
             target[...] = source
         fakegpu.reset()
         target.__dlpack__(stream=first)
-        assert not [r for r in fakegpu.trace() if "Wait" in r["call"]]
+        assert not waits()
         target.__dlpack__(stream=second)
-        assert [r["stream"] for r in fakegpu.trace() if "Wait" in r["call"]] == [second.handle]
+        assert waits() == [second.handle]
         with use_stream(second):
             target[1:] = source[1:]
         first.wait(second)
@@ -145,7 +136,7 @@ def test_the_legacy_stream_is_unusable_while_a_blocking_stream_captures(case: An
     _, array = unfinished(device)
     blocking = driver.stream(0)
     with capturing(driver, blocking, mode) as capture:
-        for keywords in ({}, {"stream": legacy_stream(device)}):
+        for keywords in ({}, {"stream": legacy_handle(device)}):
             assert_refused(array, **keywords)
         idle.__dlpack__()  # all its work is in the legacy stream: nothing to wait for
         producer = Foreign(array)
@@ -158,7 +149,7 @@ def test_the_legacy_stream_is_unusable_while_a_blocking_stream_captures(case: An
             idle.tolist()
         assert capture.state() == ACTIVE
     fakegpu.run()  # hipFree synchronizes the device
-    driver("cuStreamDestroy_v2" if capture.cuda else "hipStreamDestroy", blocking)
+    driver.destroy(blocking)
 
 
 def test_work_before_a_capture_is_waited_for_after_it(case: Any) -> None:
@@ -188,7 +179,7 @@ def test_a_stream_is_not_asked_once_later_work_covers_its_capture(case: Any) -> 
             target[...] = 1
         target[...] = 2
     ra.synchronize(device)
-    driver("cuStreamDestroy_v2" if device.startswith("cuda") else "hipStreamDestroy", raw)
+    driver.destroy(raw)
     assert target.tolist() == [2.0] * SIZE
     assert target.tolist() == [2.0] * SIZE
 
@@ -218,18 +209,11 @@ def test_an_interface_that_names_a_capturing_stream(mode: int) -> None:
     driver = driver_of("cuda:0")
     array, inside = ra.ones((SIZE,), device="cuda:0"), Stream("cuda:0")
     ra.synchronize("cuda:0")
-
     described = {**array.__cuda_array_interface__, "stream": inside.handle}
-
-    class InterfaceProducer:
-        @property
-        def __cuda_array_interface__(self) -> dict[str, Any]:
-            return described
-
     target = ra.zeros((SIZE,), device="cuda:0")
     ra.synchronize("cuda:0")
     with capturing(driver, inside.handle, mode) as capture:
-        got = ra.asarray(InterfaceProducer())
+        got = ra.asarray(Interface(described))
         with use_stream(Stream("cuda:0")), pytest.raises(BufferError, match="graph"):
             got.copy()
         with use_stream(inside):
@@ -243,7 +227,7 @@ def test_an_interface_that_names_a_capturing_stream(mode: int) -> None:
 
 def test_pinned_memory_written_by_a_graph(case: Any) -> None:
     device, driver, mode = case
-    host = "cuda_host" if device.startswith("cuda") else "rocm_host"
+    host = host_of(device)
     pinned, source = ra.zeros((SIZE,), device=host), ra.ones((SIZE,), device=device)
     inside = Stream(device)
     ra.synchronize(device)
@@ -308,12 +292,6 @@ def test_an_interface_that_names_a_stream_with_an_invalidated_capture(mode: int)
     array = ra.ones((SIZE,), device="cuda:0")
     ra.synchronize("cuda:0")
     described = {**array.__cuda_array_interface__, "stream": raw}
-
-    class InterfaceProducer:
-        @property
-        def __cuda_array_interface__(self) -> dict[str, Any]:
-            return described
-
     capture = Capture(driver, raw, mode)
     event = driver.event()
     driver.record(event, outside)
@@ -321,20 +299,20 @@ def test_an_interface_that_names_a_stream_with_an_invalidated_capture(mode: int)
     assert capture.state() == 2
     before = len(fakegpu.trace())
     with pytest.raises(BufferError, match="graph capture"):
-        ra.asarray(InterfaceProducer())
+        ra.asarray(Interface(described))
     assert not [r for r in fakegpu.trace()[before:] if r["call"] == "cuEventRecord"]
     with pytest.raises(fakegpu.driving.DriverError):
         capture.end()
     driver("cuEventDestroy_v2", event)
     for stream in (raw, outside):
-        driver("cuStreamDestroy_v2", stream)
+        driver.destroy(stream)
 
 
 def test_captured_work_in_a_stream_that_its_owner_has_destroyed(case: Any) -> None:
     """The handle is not used once nobody has given a Stream object for it."""
     device, driver, mode = case
     source = ra.ones((SIZE,), dtype="uint8", device=device)
-    host = "cuda_host" if device.startswith("cuda") else "rocm_host"
+    host = host_of(device)
     target = ra.zeros((SIZE,), dtype="uint8", device=device)
     pinned = ra.zeros((SIZE,), dtype="uint8", device=host)
     ra.synchronize(device)
@@ -347,12 +325,11 @@ def test_captured_work_in_a_stream_that_its_owner_has_destroyed(case: Any) -> No
         fakegpu.reset()
         with use_stream(Stream(device, other)):  # of the same capture: still waits
             source[...] = target
-        assert [r for r in fakegpu.trace() if "WaitEvent" in r["call"] and r["stream"] == other]
+        assert other in waits()
         driver.after(stream, other)
         assert capture.state() == ACTIVE
-    destroy = "cuStreamDestroy_v2" if device.startswith("cuda") else "hipStreamDestroy"
-    driver(destroy, stream)
-    driver(destroy, other)
+    driver.destroy(stream)
+    driver.destroy(other)
     gc.collect()
     assert target.copy().tolist() == [0] * SIZE  # the graph has not been launched
     assert pinned.tolist() == [0] * SIZE
@@ -367,7 +344,7 @@ def test_pinned_memory_that_the_host_packs_is_not_captured(case: Any) -> None:
     """The host would gather or scatter once, not whenever the graph is launched."""
     device, driver, mode = case
     size = 300_000
-    host = ra.ones((2, size), dtype="uint8", device=f"{device[:4]}_host")
+    host = ra.ones((2, size), dtype="uint8", device=host_of(device))
     there = ra.zeros((size,), dtype="uint8", device=device)
     there[...] = host[0, ::-1]
     ra.synchronize(device)
@@ -380,3 +357,106 @@ def test_pinned_memory_that_the_host_packs_is_not_captured(case: Any) -> None:
     for _ in range(5):  # each chunk of the staging ring
         there[...] = host[0, ::-1]
     assert there[7].item() == 1
+
+
+# --- Events, and waits for a device
+
+
+def legacy(device: str) -> Stream:
+    return Stream(device, legacy_handle(device))
+
+
+def refuse(operation: Callable[[], object], forbidden: str = "") -> None:
+    """The operation raises, and calls none of the driver functions whose name contains
+    `forbidden`."""
+    before = len(fakegpu.trace())
+    with pytest.raises(BufferError, match="graph"):
+        operation()
+    calls = [record["call"] for record in fakegpu.trace()[before:]]
+    assert not [name for name in calls if forbidden and forbidden in name], calls
+
+
+def test_a_capturing_stream_waits_for_events_of_its_own_capture_only(case: Any) -> None:
+    device, driver, mode = case
+    inside, outside, other = Stream(device), Stream(device), Stream(device)
+    before = outside.record()
+    with (
+        capturing(driver, inside.handle, mode) as capture,
+        capturing(driver, other.handle, mode) as another,
+    ):
+        foreign = other.record()
+        refuse(lambda: inside.wait(before), "Wait")
+        refuse(lambda: inside.wait(outside), "Wait")
+        refuse(lambda: inside.wait(foreign), "Wait")
+        refuse(lambda: inside.wait(other), "Wait")
+        inside.wait(Event(device))  # never recorded: done
+        inside.wait(inside.record())
+        assert capture.state() == ACTIVE == another.state()
+
+
+def test_the_legacy_stream_waits_for_no_event_of_a_capture(case: Any) -> None:
+    device, driver, mode = case
+    inside = Stream(device)
+    with capturing(driver, inside.handle, mode) as capture:
+        event = inside.record()
+        refuse(lambda: legacy(device).wait(event), "Wait")
+        refuse(lambda: legacy(device).wait(inside), "Wait")
+        assert capture.state() == ACTIVE
+
+
+def test_no_event_is_recorded_where_a_capture_forbids_the_legacy_stream(case: Any) -> None:
+    device, driver, mode = case
+    blocking = driver.stream(0)
+    free = Stream(device)
+    event = Event(device)
+    with capturing(driver, blocking, mode) as capture:
+        refuse(lambda: event.record(legacy(device)), "Record")
+        refuse(lambda: legacy(device).wait(free), "Wait")
+        refuse(lambda: free.wait(legacy(device)), "Record")
+        assert capture.state() == ACTIVE
+    assert event.done
+    driver.destroy(blocking)
+
+
+def test_an_event_of_a_capture_is_not_waited_for_or_queried(case: Any) -> None:
+    """During the capture and after it, until the event is recorded again."""
+    device, driver, mode = case
+    inside = Stream(device)
+    event, other = Event(device, timing=True), Event(device, timing=True)
+    other.record(Stream(device))
+    with capturing(driver, inside.handle, mode) as capture:
+        event.record(inside)
+        refuse(event.synchronize, "Synchronize")
+        refuse(lambda: event.done, "Query")
+        refuse(lambda: other.elapsed_ms(event), "ElapsedTime")
+        assert capture.state() == ACTIVE
+    refuse(event.synchronize, "Synchronize")
+    refuse(lambda: event.done, "Query")
+    event.record(inside)
+    event.synchronize()
+    assert event.done
+
+
+def test_no_device_is_waited_for_during_a_capture(case: Any) -> None:
+    """Of one of refarray's streams, or of one that is ordered with the legacy default stream."""
+    device, driver, mode = case
+    inside, blocking = Stream(device), driver.stream(0)
+    array = ra.zeros((SIZE,), device=device)
+    ra.synchronize(device)
+    for stream in (inside.handle, blocking):
+        with capturing(driver, stream, mode) as capture:
+            refuse(lambda: ra.synchronize(device), "Synchronize")
+            assert capture.state() == ACTIVE
+        ra.synchronize(device)
+    with use_stream(inside):
+        array[...] = 1
+    ra.synchronize(device)
+    assert array.tolist() == [1.0] * SIZE
+    driver.destroy(blocking)
+
+
+def test_a_failed_query_is_no_capture(device: str) -> None:
+    """The wait itself reports why the driver fails."""
+    ra.synchronize(device)
+    fakegpu.fail("cuStreamIsCapturing" if device.startswith("cuda") else "hipStreamIsCapturing")
+    ra.synchronize(device)

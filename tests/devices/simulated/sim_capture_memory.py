@@ -4,13 +4,21 @@ operations raise or are deferred, and no memory leaks."""
 from __future__ import annotations
 
 import gc
-import itertools
-import threading
 from typing import Any
 
 import fakegpu
 import pytest
-from capturing import ACTIVE, DEVICES, MODES, SIZE, Foreign, capturing, driver_of
+from capturing import (
+    ACTIVE,
+    MODES,
+    SIZE,
+    Foreign,
+    capturing,
+    data_of,
+    driver_of,
+    host_of,
+    in_threads,
+)
 from fakegpu.driving import Driver
 
 import refarray as ra
@@ -18,16 +26,6 @@ from refarray import Stream, use_stream
 from refarray.conformance import _adversary as adversary
 
 LARGE = 5 << 20  # bytes; more than the pinned staging memory
-
-
-@pytest.fixture(params=[f"{d} {m}" for d, m in itertools.product(DEVICES, MODES)])
-def case(request: pytest.FixtureRequest) -> tuple[str, Driver, int]:
-    device, _, mode = str(request.param).partition(" ")
-    return device, driver_of(device), MODES[mode]
-
-
-def pinned(device: str) -> str:
-    return "cuda_host" if device.startswith("cuda") else "rocm_host"
 
 
 def allocated() -> int:
@@ -64,7 +62,7 @@ def test_a_graph_reads_and_writes_pinned_memory_only(case: Any) -> None:
     device, driver, mode = case
     stream = Stream(device)
     there = ra.zeros((4,), dtype="int32", device=device)
-    near = ra.asarray([1, 2, 3, 4], dtype="int32", device=pinned(device))
+    near = ra.asarray([1, 2, 3, 4], dtype="int32", device=host_of(device))
     own = ra.asarray([5, 6, 7, 8], dtype="int32")
     large, far = ra.zeros((LARGE,), dtype="int8"), ra.zeros((LARGE,), dtype="int8", device=device)
     ra.synchronize(device)
@@ -112,7 +110,7 @@ def test_other_streams_are_usable_during_a_capture(case: Any) -> None:
     transfers through pinned memory, waits for events and streams, frees."""
     device, driver, mode = case
     captured, free = Stream(device), Stream(device)
-    kinds = [device, pinned(device)] + ["cuda_managed:0"] * device.startswith("cuda")
+    kinds = [device, host_of(device)] + ["cuda_managed:0"] * device.startswith("cuda")
     before = allocated()
     with capturing(driver, captured.handle, mode) as capture, use_stream(free):
         for kind in kinds:
@@ -141,14 +139,12 @@ def test_other_threads_are_usable_during_a_capture(case: Any) -> None:
 
     def work() -> None:
         with use_stream(Stream(device)):
-            for kind in (device, pinned(device)):
+            for kind in (device, host_of(device)):
                 array = ra.ones((SIZE,), device=kind)
                 seen.append(array[::2].copy().tolist())
 
     with capturing(driver, captured.handle, mode) as capture:
-        thread = threading.Thread(target=work)
-        thread.start()
-        thread.join()
+        in_threads(work)
         assert capture.state() == ACTIVE
     assert seen == [[1.0] * (SIZE // 2)] * 2
     ra.synchronize(device)
@@ -164,7 +160,7 @@ def test_frees_during_a_capture_are_deferred(case: Any) -> None:
         home = ra.zeros((SIZE,), device=device)
         used = ra.zeros((SIZE,), device=device).copy()
     elsewhere, lent = ra.zeros((SIZE,), device=device), ra.zeros((SIZE,), device=device)
-    near = ra.zeros((SIZE,), device=pinned(device))
+    near = ra.zeros((SIZE,), device=host_of(device))
     managed = ra.zeros((SIZE,), device="cuda_managed:0")
     capsule = lent.__dlpack__(stream=consumer)
     ra.synchronize(device)
@@ -187,7 +183,7 @@ def test_frees_while_the_legacy_stream_is_unusable(case: Any) -> None:
     device, driver, mode = case
     stream, blocking = Stream(device), driver.stream(0)
     before = allocated()
-    arrays = [ra.zeros((SIZE,), device=kind) for kind in (device, pinned(device))]
+    arrays = [ra.zeros((SIZE,), device=kind) for kind in (device, host_of(device))]
     with use_stream(stream):
         arrays.append(arrays[0].copy())
     with capturing(driver, blocking, mode) as capture:
@@ -197,7 +193,7 @@ def test_frees_while_the_legacy_stream_is_unusable(case: Any) -> None:
         with use_stream(stream):
             ra.zeros((SIZE,), device=device)
         assert capture.state() == ACTIVE
-    driver("cuStreamDestroy_v2" if capture.cuda else "hipStreamDestroy", blocking)
+    driver.destroy(blocking)
     ra.synchronize(device)
     assert allocated() == before
 
@@ -231,20 +227,19 @@ def test_many_deferred_frees_do_not_synchronize_the_device(case: Any) -> None:
             ra.zeros((3,), device=device).__dlpack__(stream=consumer, copy=True)
         for _ in range(150):
             ra.zeros((SIZE,), device=device).__dlpack__(stream=-1)
-            ra.zeros((SIZE,), device=pinned(device)).__dlpack__(stream=-1)
+            ra.zeros((SIZE,), device=host_of(device)).__dlpack__(stream=-1)
         assert capture.state() == ACTIVE
-    driver("cuStreamDestroy_v2" if capture.cuda else "hipStreamDestroy", consumer)
+    driver.destroy(consumer)
     ra.synchronize(device)
     assert allocated() == before
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_an_allocation_in_a_capture_raises_before_devices_are_waited_for(device: str) -> None:
     """The capture began after use_stream(), so that only the driver knows of it."""
     driver = driver_of(device)
     raw, before = driver.stream(), allocated()
     with use_stream(Stream(device, raw)):
-        near = [ra.zeros((3,), device=pinned(device)) for _ in range(70)]
+        near = [ra.zeros((3,), device=host_of(device)) for _ in range(70)]
         capsules = [array.__dlpack__(stream=-1) for array in near]
         with capturing(driver, raw, MODES["global"]):
             near.clear()
@@ -253,31 +248,29 @@ def test_an_allocation_in_a_capture_raises_before_devices_are_waited_for(device:
                 ra.zeros((3,), device=device)
     ra.synchronize(device)
     assert allocated() == before
-    driver("cuStreamDestroy_v2" if device.startswith("cuda") else "hipStreamDestroy", raw)
+    driver.destroy(raw)
 
 
 @pytest.mark.parametrize("wait", ["synchronize", "urgent"])
-@pytest.mark.parametrize("device", DEVICES)
-def test_a_capture_does_not_stop_frees_for_ever(device: str, wait: str) -> None:
+def test_a_capture_does_not_stop_frees_for_ever(device: str, driver: Driver, wait: str) -> None:
     """A stream that captured when last seen is not asked again: it may have been destroyed. Once
     the device has been waited for, it captures no longer."""
-    driver = driver_of(device)
     consumer = driver.stream()
     given = Stream(device, consumer)
     with capturing(driver, consumer, MODES["relaxed"]) as capture, use_stream(given):
         assert capture.state() == ACTIVE  # use_stream() has asked the driver too
     del given
-    driver("cuStreamDestroy_v2" if capture.cuda else "hipStreamDestroy", consumer)
+    driver.destroy(consumer)
     if wait == "synchronize":
         ra.synchronize(device)
     else:  # when memory runs out, frees wait for the device in any case
-        ra.zeros((3,), device=pinned(device)).__dlpack__(stream=-1)
+        ra.zeros((3,), device=host_of(device)).__dlpack__(stream=-1)
         for k in (1, 2):
             fakegpu.fail("cuMemHostAlloc" if capture.cuda else "hipHostMalloc", k, code=2)
-        ra.zeros((3,), device=pinned(device))
+        ra.zeros((3,), device=host_of(device))
     before = len(fakegpu.live("memory"))
     for _ in range(150):
-        ra.zeros((SIZE,), device=pinned(device)).__dlpack__(stream=-1)
+        ra.zeros((SIZE,), device=host_of(device)).__dlpack__(stream=-1)
     assert len(fakegpu.live("memory")) < before + 100
 
 
@@ -298,7 +291,7 @@ def test_deleters_are_deferred_to_the_end_of_the_capture(case: Any) -> None:
     capsule = array.__dlpack__(stream=-1, max_version=(1, 3))
     tensor = adversary.make(
         device=array.device.dlpack,
-        data=ra._native._inspect_capsule(capsule)["data"],
+        data=data_of(capsule),
         shape=(8,),
         dtype=(2, 64, 1),
     )

@@ -9,7 +9,17 @@ from contextlib import contextmanager
 
 import fakegpu
 import pytest
-from capturing import ACTIVE, DEVICES, MODES, SIZE, Capture, capturing, driver_of, unfinished
+from capturing import (
+    ACTIVE,
+    MODES,
+    SIZE,
+    Capture,
+    capturing,
+    driver_of,
+    host_of,
+    unfinished,
+)
+from fakegpu.driving import Driver
 
 import refarray as ra
 from refarray import Event, Stream, use_stream
@@ -35,8 +45,7 @@ class Elsewhere:
             if self.state == ACTIVE:
                 capture.end()
             capture.forget()
-            name = "cuStreamDestroy_v2" if capture.cuda else "hipStreamDestroy"
-            driver(name, stream)
+            driver.destroy(stream)
         except BaseException as error:
             self.error = error
         finally:
@@ -62,7 +71,6 @@ def ones(device: str) -> ra.Array:
     return ra.ones((SIZE,), dtype="uint8", device=device)
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_the_host_waits_for_work(device: str) -> None:
     array = ones(device)
     ra.synchronize(device)
@@ -73,7 +81,6 @@ def test_the_host_waits_for_work(device: str) -> None:
         assert stream.done
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_a_copy_that_fails_half_way_waits_for_its_stream(device: str) -> None:
     array, source = ones(device), ra.full((SIZE,), 2, dtype="uint8")
     ra.synchronize(device)
@@ -83,7 +90,6 @@ def test_a_copy_that_fails_half_way_waits_for_its_stream(device: str) -> None:
             array[...] = source
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_events_are_asked_and_waited_for(device: str) -> None:
     stream, array = unfinished(device)
     with captured_elsewhere(device):
@@ -95,7 +101,6 @@ def test_events_are_asked_and_waited_for(device: str) -> None:
     assert array.to_device("cpu").tolist() == [1] * SIZE
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_each_event_is_asked_for_its_own_work(device: str) -> None:
     """On HIP 7 streams wait for events in the place of the host: no event hides behind another."""
     first, second, array = Stream(device), Stream(device), ones(device)
@@ -121,7 +126,6 @@ def test_each_event_is_asked_for_its_own_work(device: str) -> None:
     ra.synchronize(device)
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_asking_in_a_loop_creates_no_streams(device: str) -> None:
     stream, array = unfinished(device)
     event = stream.record()
@@ -136,7 +140,6 @@ def test_asking_in_a_loop_creates_no_streams(device: str) -> None:
     del array
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_events_are_asked_on_each_device(device: str) -> None:
     near, far = device, device.replace("0", "1")
     for name in (near, far, near, far):
@@ -149,13 +152,12 @@ def test_events_are_asked_on_each_device(device: str) -> None:
         del array
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_memory_is_allocated_and_freed(device: str) -> None:
     """Also the first time, when pools and streams are created."""
     ra.empty_cache(device)
     with captured_elsewhere(device), use_stream(Stream(device)):
         arrays = [ones(device) for _ in range(3)]
-        pinned = ra.zeros((SIZE,), dtype="uint8", device=f"{device[:4]}_host")
+        pinned = ra.zeros((SIZE,), dtype="uint8", device=host_of(device))
         pinned[...] = arrays[0]
         assert pinned.tolist() == [1] * SIZE
         del pinned
@@ -164,7 +166,6 @@ def test_memory_is_allocated_and_freed(device: str) -> None:
         ra.empty_cache(device)
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_exported_memory_is_freed_once_the_capture_was_seen(device: str) -> None:
     """The remedy of docs/gpu.md: an event of the whole context would invalidate the capture."""
     array = ones(device)
@@ -177,7 +178,6 @@ def test_exported_memory_is_freed_once_the_capture_was_seen(device: str) -> None
         ra.empty_cache(device)
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_deleters_run(device: str) -> None:
     from sim_consumers import Owned
 
@@ -192,10 +192,8 @@ def test_deleters_run(device: str) -> None:
     assert owned.freed
 
 
-@pytest.mark.parametrize("device", DEVICES)
-def test_events_of_captures_are_not_used_again(device: str) -> None:
+def test_events_of_captures_are_not_used_again(device: str, driver: Driver) -> None:
     """HIP before 7.2 crashes when such an event is recorded in another stream; `clean` sees it."""
-    driver = driver_of(device)
     source, into = ones(device), ones(device)
     ra.synchronize(device)
     stream = Stream(device)
@@ -210,9 +208,7 @@ def test_events_of_captures_are_not_used_again(device: str) -> None:
         ra.synchronize(device)
 
 
-@pytest.mark.parametrize("device", DEVICES)
-def test_an_event_of_a_capture_is_recorded_again(device: str) -> None:
-    driver = driver_of(device)
+def test_an_event_of_a_capture_is_recorded_again(device: str, driver: Driver) -> None:
     stream, other = Stream(device), Stream(device)
     event = Event(device, timing=True)
     for _ in range(3):
@@ -233,9 +229,7 @@ def live_events() -> int:
     return len(fakegpu.live("event"))
 
 
-@pytest.mark.parametrize("device", DEVICES)
-def test_events_of_captures_do_not_pile_up(device: str) -> None:
-    driver = driver_of(device)
+def test_events_of_captures_do_not_pile_up(device: str, driver: Driver) -> None:
     source, into = ones(device), ones(device)
     ra.synchronize(device)
     stream, event = Stream(device), Event(device)

@@ -3,15 +3,12 @@ stream."""
 
 from __future__ import annotations
 
-import ctypes
 import gc
-import threading
 from typing import Any
 
 import fakegpu
 import pytest
-from capturing import MODES, capturing, driver_of
-from fakegpu.driving import Cuda, Driver, Hip, Number
+from capturing import MODES, capturing, current_device, driver_of, in_threads
 
 import refarray as ra
 from refarray import Event, Stream, use_stream
@@ -147,9 +144,7 @@ def test_each_thread_has_its_own_stream_of_each_device() -> None:
     with use_stream(first) as entered, use_stream(second):
         assert entered is first
         assert (ra.current_stream("cuda:0"), ra.current_stream("cuda:1")) == (first, second)
-        thread = threading.Thread(target=lambda: seen.append(ra.current_stream("cuda:0").handle))
-        thread.start()
-        thread.join()
+        in_threads(lambda: seen.append(ra.current_stream("cuda:0").handle))
         again = use_stream(Stream("cuda:0"))
         with again, again:
             assert ra.current_stream("cuda:0") not in (first, second)
@@ -212,20 +207,8 @@ def test_an_event_keeps_its_stream(device: str) -> None:
     assert not is_destroyed()
     event.record(Stream(device))  # releases the former stream
     assert is_destroyed()
-    driver("cuMemFree_v2" if device.startswith("cuda") else "hipFree", memory)
+    driver.free(memory)
     driver.use(0)
-
-
-def current(driver: Driver) -> int:
-    """The device that is current for the calling thread, as another library set it."""
-    if isinstance(driver, Hip):
-        number = ctypes.c_int(-1)
-        driver("hipGetDevice", number)
-        return number.value
-    assert isinstance(driver, Cuda)
-    context = Number()
-    driver("cuCtxGetCurrent", context)
-    return driver.contexts.index(context.value)
 
 
 @pytest.mark.parametrize("users", [0, 1])
@@ -244,7 +227,7 @@ def test_the_callers_device_stays_current(vendor: str, users: int) -> None:
         ra.synchronize(device)
         del array, stream, consumer
         gc.collect()
-        assert current(driver) == users
+        assert current_device(driver) == users
     driver.use(0)
 
 
@@ -257,7 +240,7 @@ def test_the_callers_device_stays_current_if_another_cannot_be_entered(vendor: s
     fakegpu.fail("cuCtxPushCurrent" if vendor == "cuda" else "hipGetDevice", 1, 999)
     del stream
     gc.collect()
-    assert current(driver) == 1
+    assert current_device(driver) == 1
     driver.use(0)
 
 
@@ -273,7 +256,7 @@ def test_the_callers_context_stays_current_when_others_are_waited_for() -> None:
     del array
     gc.collect()
     ra.synchronize("cuda:0")
-    assert current(driver) == 1
+    assert current_device(driver) == 1
     driver.use(0)
     other.destroy()
 

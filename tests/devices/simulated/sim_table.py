@@ -10,6 +10,7 @@ from typing import Any
 
 import fakegpu
 import pytest
+from capturing import address_of, waits
 
 import refarray as ra
 from refarray import Stream, use_stream
@@ -27,10 +28,6 @@ def place(request: pytest.FixtureRequest) -> str:
 
 def gpu_of(place: str) -> str:
     return "rocm:0" if place.startswith("rocm") else "cuda:0"
-
-
-def waits() -> list[int]:
-    return [record["stream"] for record in fakegpu.trace() if "WaitEvent" in record["call"]]
 
 
 @pytest.mark.parametrize("export", [API.from_py, API.dltensor])
@@ -94,11 +91,6 @@ class Table(ctypes.Structure):
         ("from_py", FromPy), ("to_py", ctypes.c_void_p), ("dltensor", ctypes.c_void_p),
         ("work_stream", CurrentStream),
     )  # fmt: skip
-
-
-def address_of(array: ra.Array) -> int:
-    capsule = array.__dlpack__(stream=-1, max_version=(1, 3))
-    return int(ra._native._inspect_capsule(capsule)["data"])
 
 
 def producer_with_table(stream: Callable[[], int | None]) -> tuple[Any, Any]:
