@@ -5,8 +5,9 @@ from pathlib import Path
 
 import refarray
 
-sys.path.insert(0, str(Path(__file__).parent))  # for docstrings and rendered
+sys.path.insert(0, str(Path(__file__).parent))  # for docstrings, entries and rendered
 from docstrings import converted
+from entries import Entries
 from rendered import fill
 
 project = "refarray"
@@ -27,6 +28,7 @@ myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build"]
 autodoc_member_order = "alphabetical"
+autodoc_default_options = {"members": True, "undoc-members": True}
 autodoc_typehints = "none"
 html_theme = "furo"
 html_title = "refarray"
@@ -48,5 +50,6 @@ def with_figures(app, _name: str, source: list[str]) -> None:
 
 
 def setup(app) -> None:
+    app.add_directive("entries", Entries)
     app.connect("source-read", with_figures)
     app.connect("autodoc-process-docstring", for_napoleon, priority=400)
