@@ -64,113 +64,44 @@ def label(value: Any) -> str:
     return text.replace(" ", "") or type(value).__name__
 
 
-BAD = {
-    "R77": (
-        "max_version",
-        (TypeError,),
-        [
-            (),
-            (1,),
-            (1, 2, 3),
-            [1, 0],
-            "10",
-            "1.0",
-            b"10",
-            1,
-            1.0,
-            (1.5, 0),
-            (1, 0.0),
-            ("1", "0"),
-            (None, None),
-            (1, None),
-            {1: 0},
-            {1, 0},
-            object(),
-            True,
-        ],
-    ),
-    "R78": ("stream", (ValueError,), [-1, 0, 1, 2, 3, -2, 2**63 - 1]),
-    "R79": (
-        "dl_device",
-        (TypeError,),
-        [
-            (),
-            (1,),
-            (1, 0, 0),
-            [1, 0],
-            "cpu",
-            b"cpu",
-            1,
-            1.0,
-            (1.0, 0),
-            (1, 0.5),
-            ("1", 0),
-            (None, 0),
-            object(),
-            {1: 0},
-        ],
-    ),
-    "R80": ("copy", (TypeError,), [1, 0, 2, -1, 1.0, "x", "", b"", (), [], object(), Raises()]),
-}
-BAD_VALUES = {
-    "R78": (
-        "stream",
-        [(2**70, (ValueError, OverflowError)), (-(2**70), (ValueError, OverflowError))]
-        + [(value, (TypeError,)) for value in ("a", 1.5, object(), (1,), [], b"")]
-        + [(True, (TypeError, ValueError)), (False, (TypeError, ValueError))],
-    ),
-    "R79": (
-        "dl_device",
-        [
-            ((2**40, 0), (BufferError, ValueError, OverflowError)),
-            ((2**70, 0), (BufferError, ValueError, OverflowError)),
-            ((1, -(2**40)), (BufferError, ValueError, OverflowError)),
-            ((99, 99), (BufferError,)),
-            ((1, 7), (BufferError,)),
-            ((-1, 0), (BufferError,)),
-            ((2, 0), (BufferError,)),
-            ((10, 0), (BufferError,)),
-            ((3, 0), (BufferError,)),
-            ((0, 0), (BufferError,)),
-            ((Raises(), 0), (ZeroDivisionError,)),
-        ],
-    ),
-    "R77": ("max_version", [((Raises(), 0), (ZeroDivisionError,))]),
-}
-
-for _row, (_name, _kinds, _values) in BAD.items():
+OUT_OF_RANGE = (BufferError, ValueError, OverflowError)
+#: Rows of the catalogue, the argument, the end of the case's name, the exceptions, the values.
+BAD: list[tuple[str, str, str, tuple[type[Exception], ...], list[Any]]] = [
+    ("R77", "max_version", "", (TypeError,), [(), (1,), (1, 2, 3), [1, 0], {1: 0}, {1, 0}]),
+    ("R77", "max_version", "", (TypeError,), ["10", "1.0", b"10", 1, 1.0, object(), True]),
+    ("R77", "max_version", "", (TypeError,), [(1.5, 0), (1, 0.0), ("1", "0"), (None, None)]),
+    ("R77", "max_version", "", (TypeError,), [(1, None)]),
+    ("R77", "max_version", "-value", (ZeroDivisionError,), [(Raises(), 0)]),
+    ("R78", "stream", "", (ValueError,), [-1, 0, 1, 2, 3, -2, 2**63 - 1]),
+    ("R78", "stream", "-value", (ValueError, OverflowError), [2**70, -(2**70)]),
+    ("R78", "stream", "-value", (TypeError,), ["a", 1.5, object(), (1,), [], b""]),
+    ("R78", "stream", "-value", (TypeError, ValueError), [True, False]),
+    ("R79", "dl_device", "", (TypeError,), [(), (1,), (1, 0, 0), [1, 0], {1: 0}]),
+    ("R79", "dl_device", "", (TypeError,), ["cpu", b"cpu", 1, 1.0, object()]),
+    ("R79", "dl_device", "", (TypeError,), [(1.0, 0), (1, 0.5), ("1", 0), (None, 0)]),
+    ("R79", "dl_device", "-value", OUT_OF_RANGE, [(2**40, 0), (2**70, 0), (1, -(2**40))]),
+    ("R79", "dl_device", "-value", (BufferError,), [(99, 99), (1, 7), (-1, 0), (2, 0), (10, 0)]),
+    ("R79", "dl_device", "-value", (BufferError,), [(3, 0), (0, 0)]),
+    ("R79", "dl_device", "-value", (ZeroDivisionError,), [(Raises(), 0)]),
+    ("R80", "copy", "", (TypeError,), [1, 0, 2, -1, 1.0, "x", "", b"", (), [], object(), Raises()]),
+]
+for _row, _name, _end, _kinds, _values in BAD:
     for _value in _values:
-        case(_row, f"{_name}={label(_value)}", "arguments")(
-            lambda adv, name=_name, value=_value, kinds=_kinds: pass_bad(name, value, kinds)
-        )
-for _row, (_name, _pairs) in BAD_VALUES.items():
-    for _value, _kinds in _pairs:
-        case(_row, f"{_name}={label(_value)}-value", "arguments")(
+        case(_row, f"{_name}={label(_value)}{_end}", "arguments")(
             lambda adv, name=_name, value=_value, kinds=_kinds: pass_bad(name, value, kinds)
         )
 
 LEGACY, VERSIONED = "dltensor", "dltensor_versioned"
+OF_MAJOR_1 = [(1, 0), (1, -1), (1, 2**70), (True, False), Tuple((1, 0)), (IntLike(), IntLike())]
 for _value, _wanted in (
-    (None, LEGACY),
-    ((0, 0), LEGACY),
-    ((0, 2**70), LEGACY),
-    ((-1, 0), LEGACY),
-    ((-(2**70), 0), LEGACY),
-    ((1, 0), VERSIONED),
-    ((1, -1), VERSIONED),
-    ((2**70, 0), VERSIONED),
-    ((2, 0), VERSIONED),
-    ((1, 2**70), VERSIONED),
-    (Tuple((1, 0)), VERSIONED),
-    ((True, False), VERSIONED),
-    ((IntLike(), IntLike()), VERSIONED),
+    *((value, LEGACY) for value in (None, (0, 0), (0, 2**70), (-1, 0), (-(2**70), 0))),
+    *((value, VERSIONED) for value in (*OF_MAJOR_1, (2, 0), (2**70, 0))),
 ):
 
     def _answers(adv: Any, value: Any = _value, wanted: str = _wanted) -> int:
-        for capsule in (exports("max_version", value),):
-            found = adv.inspect(capsule)
-            expect(found["name"] == wanted, f"{found['name']} for {value!r}")
-            expect(found["version"] == (None if wanted == LEGACY else (1, 3)), f"{found}")
+        found = adv.inspect(exports("max_version", value))
+        expect(found["name"] == wanted, f"{found['name']} for {value!r}")
+        expect(found["version"] == (None if wanted == LEGACY else (1, 3)), f"{found}")
         x = refarray.from_dlpack(refarray.arange(3), max_version=value)
         expect(x.tolist() == [0, 1, 2], "values differ")
         return 2
