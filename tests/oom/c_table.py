@@ -98,10 +98,5 @@ recipe("table.c_from_tensor", lambda tensor: tensor.give(), Tensor, instead=INST
 recipe("table.c_to_tensor", lambda unmade: unmade.make(), Unmade, instead=INSTEAD)
 recipe("table.c_borrow", lambda x: BORROW(x, OUT_ADDRESS, OUT_ADDRESS + 56), instead=INSTEAD)
 recipe("table.c_from_object", FROM_OBJECT, instead=INSTEAD)
-recipe(
-    "table.c_from_object",
-    FROM_OBJECT,
-    lambda: adversary.make(data=FLOATS),
-    label="foreign",
-    instead=INSTEAD,
-)
+recipe("table.c_from_object", FROM_OBJECT, lambda: adversary.make(data=FLOATS), "foreign",
+       instead=INSTEAD)  # fmt: skip

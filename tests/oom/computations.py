@@ -11,7 +11,7 @@ from oracles.functions import BINARY, UNARY
 
 import refarray
 
-from .recipe import recipe
+from .recipe import recipe, refused
 
 
 def reals() -> Any:
@@ -62,10 +62,10 @@ for _name in UNARY:
     recipe(_name, getattr(refarray, _name), maker(_name))
 for _name in BINARY:
     recipe(_name, lambda x, name=_name: getattr(refarray, name)(x, x), maker(_name))
-recipe("add", lambda x: refarray.add(x, x[0]), reals, label="broadcast")
-recipe("add", lambda x: refarray.add(x.T, 1), reals, label="number")
-recipe("add", lambda x: refarray.add(x, refarray.int8), reals, label="bad", raises=(TypeError,))
-recipe("sqrt", refarray.sqrt, integers, label="bad", raises=(TypeError,))
+recipe("add", lambda x: refarray.add(x, x[0]), reals, "broadcast")
+recipe("add", lambda x: refarray.add(x.T, 1), reals, "number")
+refused("add", TypeError, lambda x: refarray.add(x, refarray.int8), make=reals)
+refused("sqrt", TypeError, refarray.sqrt, make=integers)
 
 OPERATORS: dict[Callable[[], Any], list[str]] = {
     reals: ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow"],
@@ -82,8 +82,10 @@ for _name in ("abs", "neg", "pos"):
     recipe(f"Array.__{_name}__", lambda x, name=_name: getattr(operator, name)(x), reals)
 recipe("Array.__invert__", operator.invert, integers)
 for _name in ("__divmod__", "__rdivmod__"):
-    recipe(f"Array.{_name}", lambda x, name=_name: getattr(x, name)(x), reals, raises=(TypeError,))
-recipe("Array.__iadd__", lambda x: operator.iadd(x, x.T), reals, label="overlap")
+    refused(
+        f"Array.{_name}", TypeError, lambda x, name=_name: getattr(x, name)(x), label="", make=reals
+    )
+recipe("Array.__iadd__", lambda x: operator.iadd(x, x.T), reals, "overlap")
 
 # --- selection, dtypes, the namespace ---
 
@@ -100,7 +102,7 @@ recipe("__array_namespace_info__", lambda _: refarray.__array_namespace_info__()
 for _name in ("sum", "prod", "mean", "var", "std", "min", "max", "any", "all", "count_nonzero"):
     recipe(_name, getattr(refarray, _name), reals)
     recipe(_name, lambda x, name=_name: getattr(refarray, name)(x.T, axis=0, keepdims=True), reals,
-           label="axis")  # fmt: skip
+           "axis")  # fmt: skip
 for _name in ("argmin", "argmax"):
     recipe(_name, getattr(refarray, _name), reals)
 for _name in ("cumulative_sum", "cumulative_prod"):
@@ -118,63 +120,60 @@ for _name, _call in {
     "vecdot": refarray.vecdot,
 }.items():
     recipe(_name, lambda x, f=_call: f(x, x), reals)
-    recipe(_name, lambda x, f=_call: f(x, x), halves, label="float16")
-    recipe(_name, lambda x, f=_call: f(x, x), points, label="complex")
-    recipe(_name, lambda pair, f=_call: f(*pair), mixed, label="converted")
-    recipe(_name, lambda pair, f=_call: f(*pair[::-1]), mixed, label="converted, second")
-    recipe(_name, lambda x, f=_call: f(x, x[0]), reals, label="vector")
-    recipe(_name, lambda x, f=_call: f(x, 1), reals, label="number", raises=(TypeError,))
-    recipe(_name, lambda x, f=_call: f(x, flags()), reals, label="flags", raises=(TypeError,))
-    recipe(_name, lambda x, f=_call: f(x, x[:1, :1]), reals, label="bad", raises=(ValueError,))
+    recipe(_name, lambda x, f=_call: f(x, x), halves, "float16")
+    recipe(_name, lambda x, f=_call: f(x, x), points, "complex")
+    recipe(_name, lambda pair, f=_call: f(*pair), mixed, "converted")
+    recipe(_name, lambda pair, f=_call: f(*pair[::-1]), mixed, "converted, second")
+    recipe(_name, lambda x, f=_call: f(x, x[0]), reals, "vector")
+    refused(_name, TypeError, lambda x, f=_call: f(x, 1), label="number", make=reals)
+    refused(_name, TypeError, lambda x, f=_call: f(x, flags()), label="flags", make=reals)
+    refused(_name, ValueError, lambda x, f=_call: f(x, x[:1, :1]), make=reals)
 for _dtype in ("float32", "float16", "complex128"):  # blocks that no cache of small ones holds
-    recipe("matmul", lambda x: refarray.matmul(x, x.mT), partial(tables, _dtype),
-           label=f"large {_dtype}")  # fmt: skip
-    recipe("vecdot", lambda x: refarray.vecdot(x, x), partial(tables, _dtype),
-           label=f"large {_dtype}")  # fmt: skip
+    recipe("matmul", lambda x: refarray.matmul(x, x.mT), partial(tables, _dtype), f"large {_dtype}")
+    recipe("vecdot", lambda x: refarray.vecdot(x, x), partial(tables, _dtype), f"large {_dtype}")
     recipe("tensordot", lambda x: refarray.tensordot(x, x, axes=CROSSED),
-           partial(tables, _dtype, (7, 10, 300)), label=f"large {_dtype}")  # fmt: skip
-recipe("matmul", lambda x: refarray.matmul(x, refarray.reshape(x, (3, 4, 2))), cubes,
-       label="stacks", raises=(ValueError,))  # fmt: skip
-recipe("matmul", lambda x: refarray.matmul(x, x[0].mT), cubes, label="stack")
+           partial(tables, _dtype, (7, 10, 300)), f"large {_dtype}")  # fmt: skip
+refused("matmul", ValueError, lambda x: refarray.matmul(x, refarray.reshape(x, (3, 4, 2))),
+        label="stacks", make=cubes)  # fmt: skip
+recipe("matmul", lambda x: refarray.matmul(x, x[0].mT), cubes, "stack")
 recipe("matrix_transpose", refarray.matrix_transpose, reals)
-recipe("matrix_transpose", lambda x: refarray.matrix_transpose(x[0]), reals, "bad", (ValueError,))
-recipe("tensordot", refarray.tensordot, lambda: None, label="bad", raises=(TypeError,))
-recipe("tensordot", lambda x: refarray.tensordot(x, x, axes=CROSSED), cubes, label="copied")
-recipe("tensordot", lambda x: refarray.tensordot(x, x, axes=[[0], [0]]), halves, label="lists")
-recipe("tensordot", lambda x: refarray.tensordot(x, x, axes=0), reals, label="outer")
+refused("matrix_transpose", ValueError, lambda x: refarray.matrix_transpose(x[0]), make=reals)
+refused("tensordot", TypeError, refarray.tensordot, make=lambda: None)
+recipe("tensordot", lambda x: refarray.tensordot(x, x, axes=CROSSED), cubes, "copied")
+recipe("tensordot", lambda x: refarray.tensordot(x, x, axes=[[0], [0]]), halves, "lists")
+recipe("tensordot", lambda x: refarray.tensordot(x, x, axes=0), reals, "outer")
 for _label, _axes, _error in (
     ("triple", (0, 1, 2), ValueError),
     ("float", (0.5, [0]), TypeError),
     ("far", ((7,), (0,)), IndexError),
     ("many", 3, ValueError),
 ):
-    recipe("tensordot", lambda x, axes=_axes: refarray.tensordot(x, x, axes=axes), reals,
-           label=_label, raises=(_error,))  # fmt: skip
-recipe("vecdot", lambda x: refarray.vecdot(x, x[:, :1, :], axis=-3), cubes, label="axis")
-recipe("vecdot", lambda x: refarray.vecdot(x, x, axis=0), reals, label="far", raises=(IndexError,))
+    refused("tensordot", _error, lambda x, axes=_axes: refarray.tensordot(x, x, axes=axes),
+            label=_label, make=reals)  # fmt: skip
+recipe("vecdot", lambda x: refarray.vecdot(x, x[:, :1, :], axis=-3), cubes, "axis")
+refused("vecdot", IndexError, lambda x: refarray.vecdot(x, x, axis=0), label="far", make=reals)
 for _dunder in ("__matmul__", "__rmatmul__", "__imatmul__"):
     for _make in (reals, halves):
         recipe(f"Array.{_dunder}", lambda x, name=_dunder: getattr(x, name)(x), _make,
-               label="float16" if _make is halves else "")  # fmt: skip
-recipe("Array.__imatmul__", lambda x: operator.imatmul(x.T, x), reals, label="overlap")
-recipe("Array.__imatmul__", lambda pair: operator.imatmul(*pair), mixed, label="wider",
-       raises=(TypeError,))  # fmt: skip
-recipe("Array.__imatmul__", lambda x: operator.imatmul(x, x[0]), reals, label="bad",
-       raises=(ValueError,))  # fmt: skip
-recipe("Array.__matmul__", lambda x: operator.matmul(x, 1), reals, label="number",
-       raises=(TypeError,))  # fmt: skip
+               "float16" if _make is halves else "")  # fmt: skip
+recipe("Array.__imatmul__", lambda x: operator.imatmul(x.T, x), reals, "overlap")
+refused(
+    "Array.__imatmul__", TypeError, lambda pair: operator.imatmul(*pair), label="wider", make=mixed
+)
+refused("Array.__imatmul__", ValueError, lambda x: operator.imatmul(x, x[0]), make=reals)
+refused("Array.__matmul__", TypeError, lambda x: operator.matmul(x, 1), label="number", make=reals)
 
 # --- indexing, searching, sorting, sets ---
 
-recipe("Array.__getitem__", lambda x: x[x > 0.2], reals, label="mask")
-recipe("Array.__getitem__", lambda x: x[integers() - 2, :], reals, label="integers")
-recipe("Array.__getitem__", lambda x: x[integers(), :], reals, label="far", raises=(IndexError,))
-recipe("Array.__setitem__", lambda x: x.__setitem__(x > 0.2, 0.0), reals, label="mask")
+recipe("Array.__getitem__", lambda x: x[x > 0.2], reals, "mask")
+recipe("Array.__getitem__", lambda x: x[integers() - 2, :], reals, "integers")
+refused("Array.__getitem__", IndexError, lambda x: x[integers(), :], label="far", make=reals)
+recipe("Array.__setitem__", lambda x: x.__setitem__(x > 0.2, 0.0), reals, "mask")
 recipe("take", lambda x: refarray.take(x, refarray.asarray([1, 0, -1]), axis=0), reals)
 recipe("take_along_axis", lambda x: refarray.take_along_axis(x, integers() % 2, axis=0), reals)
 recipe("nonzero", refarray.nonzero, reals)
 recipe("sort", refarray.sort, reals)
-recipe("sort", lambda x: refarray.sort(x, descending=True, axis=0), integers, label="descending")
+recipe("sort", lambda x: refarray.sort(x, descending=True, axis=0), integers, "descending")
 recipe("argsort", lambda x: refarray.argsort(x, axis=0), reals)
 recipe("searchsorted", lambda x: refarray.searchsorted(x[0], x), integers)
 for _name in ("unique_all", "unique_counts", "unique_inverse"):
@@ -188,7 +187,7 @@ recipe("concat", lambda x: refarray.concat([x, x], axis=1), reals)
 recipe("stack", lambda x: refarray.stack([x, x], axis=-1), reals)
 recipe("unstack", lambda x: refarray.unstack(x, axis=1), reals)
 recipe("repeat", lambda x: refarray.repeat(x, 2), reals)
-recipe("repeat", lambda x: refarray.repeat(x, x[0], axis=1), integers, label="array")
+recipe("repeat", lambda x: refarray.repeat(x, x[0], axis=1), integers, "array")
 recipe("roll", lambda x: refarray.roll(x, 1, axis=0), reals)
 recipe("tile", lambda x: refarray.tile(x, (2, 1)), reals)
 recipe("broadcast_arrays", lambda x: refarray.broadcast_arrays(x, x[0]), reals)

@@ -7,12 +7,13 @@ from __future__ import annotations
 import refarray
 from refarray import _native
 
-from .recipe import recipe
+from .recipe import recipe, refused
 
 REFUSED = (ValueError,)  # the CPU has no streams
 
-recipe("Array.__cuda_array_interface__", lambda x: x.__cuda_array_interface__,
-       raises=(AttributeError,))  # fmt: skip
+refused(
+    "Array.__cuda_array_interface__", AttributeError, lambda x: x.__cuda_array_interface__, label=""
+)
 recipe("DriverError", lambda _: refarray.DriverError(2, "OUT_OF_MEMORY", "allocating"))
 recipe("Stream", lambda _: refarray.Stream("cpu"), raises=REFUSED)
 recipe("Stream.__new__", lambda _: refarray.Stream.__new__(refarray.Stream, "cpu"), raises=REFUSED)
@@ -21,7 +22,7 @@ recipe("Event.__new__", lambda _: refarray.Event.__new__(refarray.Event, "cpu"),
 recipe("current_stream", lambda _: refarray.current_stream("cpu"), raises=REFUSED, python=True)
 recipe("synchronize", lambda _: refarray.synchronize("cpu"), raises=REFUSED, python=True)
 recipe("empty_cache", lambda _: refarray.empty_cache("cpu"), raises=REFUSED, python=True)
-recipe("use_stream", lambda _: refarray.use_stream(None), raises=(TypeError,), python=True)
+refused("use_stream", TypeError, lambda _: refarray.use_stream(None), label="", python=True)
 recipe("_native._current_stream", lambda _: _native._current_stream("cpu"), raises=REFUSED)
 recipe("_native._synchronize", lambda _: _native._synchronize("cpu"), raises=REFUSED)
 recipe("_native._empty_cache", lambda _: _native._empty_cache("cpu"), raises=REFUSED)

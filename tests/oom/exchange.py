@@ -13,7 +13,7 @@ from native.producers import table_only
 import adversary
 import refarray
 
-from .recipe import capsule, failing, matrix, old, producer, recipe
+from .recipe import capsule, failing, matrix, old, producer, recipe, refused
 
 WITHOUT_NUMPY = () if find_spec("numpy") else (ModuleNotFoundError,)
 #: NumPy's errors when it has no memory for a buffer export and tries to read a sequence instead.
@@ -45,151 +45,101 @@ def masked_array() -> Any:
 
 # --- creation ---
 
-recipe("asarray", refarray.asarray, numpy_scalar, label="NumPy scalar")
-recipe("asarray", lambda x: refarray.asarray([[x], [x]]), numpy_scalar, label="NumPy scalars")
-recipe("from_dlpack", refarray.from_dlpack, masked_array, label="masked", raises=(BufferError,))
+recipe("asarray", refarray.asarray, numpy_scalar, "NumPy scalar")
+recipe("asarray", lambda x: refarray.asarray([[x], [x]]), numpy_scalar, "NumPy scalars")
+refused("from_dlpack", BufferError, refarray.from_dlpack, label="masked", make=masked_array)
 
 recipe("arange", lambda _: refarray.arange(100))
 recipe(
     "arange", lambda _: refarray.arange(0.0, 1.0, 0.1, dtype="float64", device="cpu"), label="all"
 )
-recipe("arange", lambda _: refarray.arange(5, dtype="int31"), label="bad", raises=(ValueError,))
+refused("arange", ValueError, lambda _: refarray.arange(5, dtype="int31"))
 for _name in ("empty", "zeros", "ones"):
     _function = getattr(refarray, _name)
     recipe(_name, lambda _, f=_function: f((3, 4), dtype=refarray.float64))
     recipe(_name, lambda _, f=_function: f((3, 400), dtype=refarray.int8), label="large")
-    recipe(_name, lambda _, f=_function: f((-1,)), label="bad", raises=(ValueError,))
+    refused(_name, ValueError, lambda _, f=_function: f((-1,)))
     _like = getattr(refarray, f"{_name}_like")
     recipe(f"{_name}_like", lambda x, f=_like: f(x))
     recipe(f"{_name}_like", lambda x, f=_like: f(x, dtype="int8", device="cpu"), label="all")
 recipe("full", lambda _: refarray.full((2, 2), 1.5))
-recipe(
-    "full", lambda _: refarray.full((2,), 300, dtype="int8"), label="bad", raises=(OverflowError,)
-)
+refused("full", OverflowError, lambda _: refarray.full((2,), 300, dtype="int8"))
 recipe("full_like", lambda x: refarray.full_like(x, 3))
 recipe("asarray", lambda _: refarray.asarray([[1, 2], [3, 4]]), label="nested")
 recipe("asarray", lambda _: refarray.asarray([1.0, 2j, True]), label="mixed")
 recipe("asarray", lambda _: refarray.asarray(3.5), label="number")
 recipe("asarray", lambda _: refarray.asarray(range(300)), label="sequence")
 recipe("asarray", lambda x: refarray.asarray(x, dtype="int32", copy=True), label="array")
-recipe("asarray", lambda b: refarray.asarray(b), lambda: bytearray(8), label="buffer")
-recipe("asarray", lambda p: refarray.asarray(p), producer, label="producer")
-recipe("asarray", lambda _: refarray.asarray([[1], [2, 3]]), label="ragged", raises=(ValueError,))
-recipe("asarray", lambda _: refarray.asarray(["a"]), label="text", raises=(TypeError,))
+recipe("asarray", lambda b: refarray.asarray(b), lambda: bytearray(8), "buffer")
+recipe("asarray", lambda p: refarray.asarray(p), producer, "producer")
+refused("asarray", ValueError, lambda _: refarray.asarray([[1], [2, 3]]), label="ragged")
+refused("asarray", TypeError, lambda _: refarray.asarray(["a"]), label="text")
 
 # --- exchange ---
 
 recipe("from_dlpack", refarray.from_dlpack, producer)
-recipe("from_dlpack", refarray.from_dlpack, lambda: producer(versioned=False), label="legacy")
-recipe("from_dlpack", refarray.from_dlpack, old, label="old")
-recipe("from_dlpack", refarray.from_dlpack, failing, label="fails twice", raises=(TypeError,))
-recipe("from_dlpack", refarray.from_dlpack, matrix, label="own")
+recipe("from_dlpack", refarray.from_dlpack, lambda: producer(versioned=False), "legacy")
+recipe("from_dlpack", refarray.from_dlpack, old, "old")
+refused("from_dlpack", TypeError, refarray.from_dlpack, label="fails twice", make=failing)
+recipe("from_dlpack", refarray.from_dlpack, matrix, "own")
 recipe("from_dlpack", lambda x: refarray.from_dlpack(x, copy=True), label="own copy")
-recipe(
-    "from_dlpack",
-    lambda p: refarray.from_dlpack(p, copy=True, device="cpu", max_version=(1, 0)),
-    producer,
-    label="all keywords",
-)
-recipe(
-    "from_dlpack",
-    lambda p: refarray.from_dlpack(p, copy=False),
-    lambda: old("max_version"),
-    label="no copy",
-    raises=(refarray.NoCopyError,),
-)
-recipe(
-    "from_dlpack", refarray.from_dlpack, lambda: producer(dtype=(99, 8, 1)), label="refused",
-    raises=(BufferError,),
-)  # fmt: skip
-recipe("from_dlpack", refarray.from_dlpack, object, label="none", raises=(AttributeError,))
-recipe(
-    "from_dlpack",
-    refarray.from_dlpack,
-    lambda: table_only(adversary, adversary.make(data=FLOATS)),
-    label="table",
-)
+recipe("from_dlpack",
+       lambda p: refarray.from_dlpack(p, copy=True, device="cpu", max_version=(1, 0)), producer,
+       "all keywords")  # fmt: skip
+refused("from_dlpack", refarray.NoCopyError, lambda p: refarray.from_dlpack(p, copy=False),
+        label="no copy", make=lambda: old("max_version"))  # fmt: skip
+refused("from_dlpack", BufferError, refarray.from_dlpack, label="refused",
+        make=lambda: producer(dtype=(99, 8, 1)))  # fmt: skip
+refused("from_dlpack", AttributeError, refarray.from_dlpack, label="none", make=object)
+recipe("from_dlpack", refarray.from_dlpack,
+       lambda: table_only(adversary, adversary.make(data=FLOATS)), "table")  # fmt: skip
 recipe("from_capsule", refarray.from_capsule, capsule)
-recipe("from_capsule", refarray.from_capsule, lambda: capsule(versioned=False), label="legacy")
-recipe(
-    "from_capsule", refarray.from_capsule, lambda: capsule(shape=(-1,), strides=(1,)),
-    label="refused", raises=(BufferError,),
-)  # fmt: skip
-recipe("from_capsule", refarray.from_capsule, lambda: matrix().__dlpack__(), label="own")
-recipe("from_capsule", refarray.from_capsule, object, label="none", raises=(TypeError,))
+recipe("from_capsule", refarray.from_capsule, lambda: capsule(versioned=False), "legacy")
+refused("from_capsule", BufferError, refarray.from_capsule, label="refused",
+        make=lambda: capsule(shape=(-1,), strides=(1,)))  # fmt: skip
+recipe("from_capsule", refarray.from_capsule, lambda: matrix().__dlpack__(), "own")
+refused("from_capsule", TypeError, refarray.from_capsule, label="none", make=object)
 recipe("from_buffer", refarray.from_buffer, lambda: standard.array("d", [1.0, 2.0]))
-recipe("from_buffer", refarray.from_buffer, lambda: memoryview(bytes(8))[::-1], label="backwards")
+recipe("from_buffer", refarray.from_buffer, lambda: memoryview(bytes(8))[::-1], "backwards")
 recipe(
-    "from_buffer", lambda b: refarray.from_buffer(b, dtype="int16"), lambda: bytearray(8),
-    label="bytes",
-)  # fmt: skip
-recipe(
-    "from_buffer", refarray.from_buffer, lambda: adversary.exporter(shape=(-1,)), label="refused",
-    raises=(BufferError,),
-)  # fmt: skip
+    "from_buffer", lambda b: refarray.from_buffer(b, dtype="int16"), lambda: bytearray(8), "bytes"
+)
+refused("from_buffer", BufferError, refarray.from_buffer, label="refused",
+        make=lambda: adversary.exporter(shape=(-1,)))  # fmt: skip
 recipe(
     "from_array_interface", refarray.from_array_interface, lambda: with_array_interface(matrix())
 )
-recipe(
-    "from_array_interface",
-    refarray.from_array_interface,
-    lambda: with_array_interface(matrix(), shape=(-1,)),
-    label="refused",
-    raises=(BufferError,),
-)
+refused("from_array_interface", BufferError, refarray.from_array_interface, label="refused",
+        make=lambda: with_array_interface(matrix(), shape=(-1,)))  # fmt: skip
 recipe("Array.__array_interface__", lambda x: x.__array_interface__)
-recipe(
-    "Array.__array_interface__",
-    lambda x: x.__array_interface__,
-    lambda: refarray.zeros(3, dtype="bfloat16"),
-    label="refused",
-    raises=(AttributeError, BufferError, TypeError),
-)
-recipe(
-    "from_numpy",
-    lambda x: refarray.from_numpy(x.numpy()),
-    raises=WITHOUT_NUMPY,
-    python=True,
-    instead=NUMPY_ERRORS,
-)
+refused("Array.__array_interface__", (AttributeError, BufferError, TypeError),
+        lambda x: x.__array_interface__, label="refused",
+        make=lambda: refarray.zeros(3, dtype="bfloat16"))  # fmt: skip
+recipe("from_numpy", lambda x: refarray.from_numpy(x.numpy()), raises=WITHOUT_NUMPY, python=True,
+       instead=NUMPY_ERRORS)  # fmt: skip
 recipe("Array.numpy", lambda x: x.numpy(), raises=WITHOUT_NUMPY, python=True, instead=NUMPY_ERRORS)
-recipe(
-    "Array.__array__",
-    lambda x: x.__array__(copy=True),
-    raises=WITHOUT_NUMPY,
-    python=True,
-    instead=NUMPY_ERRORS,
-)
+recipe("Array.__array__", lambda x: x.__array__(copy=True), raises=WITHOUT_NUMPY, python=True,
+       instead=NUMPY_ERRORS)  # fmt: skip
 recipe("to_capsule", refarray.to_capsule)
 recipe(
     "to_capsule",
     lambda x: refarray.to_capsule(x, max_version=(1, 3), copy=True, dl_device=(1, 0)),
     label="all keywords",
 )
-recipe("to_capsule", lambda x: refarray.to_capsule(x, stream=1), label="bad", raises=(ValueError,))
+refused("to_capsule", ValueError, lambda x: refarray.to_capsule(x, stream=1))
 recipe("Array.__dlpack__", lambda x: x.__dlpack__())
 recipe("Array.__dlpack__", lambda x: x.__dlpack__(max_version=(1, 3)), label="versioned")
 recipe("Array.__dlpack__", lambda x: x.__dlpack__(max_version=(1, 3), copy=True), label="copy")
-recipe(
-    "Array.__dlpack__", lambda x: x.__dlpack__(dl_device=(1, 0)), on_virtual_device, label="virtual"
+recipe("Array.__dlpack__", lambda x: x.__dlpack__(dl_device=(1, 0)), on_virtual_device, "virtual")
+recipe("Array.__reduce_ex__", lambda x: x.__reduce_ex__(5), on_virtual_device, "virtual")
+refused(
+    "Array.__array__", TypeError, lambda x: x.__array__(), label="virtual", make=on_virtual_device
 )
-recipe("Array.__reduce_ex__", lambda x: x.__reduce_ex__(5), on_virtual_device, label="virtual")
-recipe(
-    "Array.__array__", lambda x: x.__array__(), on_virtual_device, label="virtual",
-    raises=(TypeError,),
-)  # fmt: skip
-recipe(
-    "Array.__dlpack__", lambda x: x.__dlpack__(), lambda: matrix().as_readonly(), label="refused",
-    raises=(BufferError,),
-)  # fmt: skip
+refused("Array.__dlpack__", BufferError, lambda x: x.__dlpack__(), label="refused",
+        make=lambda: matrix().as_readonly())  # fmt: skip
 recipe("Array.__dlpack_device__", lambda x: x.__dlpack_device__())
-recipe(
-    "Array.__dlpack_device__",
-    lambda x: x.__dlpack_device__(),
-    lambda: refarray.from_capsule(capsule(device=(3, 0))),
-    label="pinned",
-    python=True,
-)
+recipe("Array.__dlpack_device__", lambda x: x.__dlpack_device__(),
+       lambda: refarray.from_capsule(capsule(device=(3, 0))), "pinned", python=True)  # fmt: skip
 recipe("Array.__dlpack_c_exchange_api__", lambda x: type(x).__dlpack_c_exchange_api__)
 
 
@@ -204,16 +154,11 @@ def to_py(tensor: Any) -> Any:
 
 recipe("table.from_py", lambda x: adversary.api(refarray.Array).from_py(x))
 recipe("table.to_py", to_py, lambda: adversary.make(data=FLOATS))
-recipe(
-    "table.to_py", to_py, lambda: adversary.make(data=None), label="refused",
-    raises=(BufferError,),
-)  # fmt: skip
+refused("table.to_py", BufferError, to_py, label="refused", make=lambda: adversary.make(data=None))
 recipe("table.dltensor", lambda x: adversary.api(refarray.Array).dltensor(x))
 recipe("table.stream", lambda _: adversary.api(refarray.Array).stream(1, 0))
-recipe(
-    "table.stream", lambda _: adversary.api(refarray.Array).stream(2, 0), label="refused",
-    raises=(ValueError,),
-)  # fmt: skip
+refused("table.stream", ValueError, lambda _: adversary.api(refarray.Array).stream(2, 0),
+        label="refused")  # fmt: skip
 
 
 def allocate(prototype: Any) -> Any:

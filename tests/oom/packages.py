@@ -15,7 +15,7 @@ import refarray_strict
 from refarray import strict, testing
 from refarray.conformance.live_validator import spy
 
-from .recipe import NOT_CALLABLE, matrix, recipe
+from .recipe import NOT_CALLABLE, matrix, recipe, refused
 
 # --- refarray.strict ---
 
@@ -40,18 +40,18 @@ def strict_matrix() -> Any:
 
 recipe("strict.ArrayAPIStrictFlags", without_extensions, python=True)
 recipe("strict.reset_array_api_strict_flags", in_old_version, python=True)
-recipe("strict.get_array_api_strict_flags", lambda _: strict.get_array_api_strict_flags(),
-       python=True)  # fmt: skip
+recipe(
+    "strict.get_array_api_strict_flags", lambda _: strict.get_array_api_strict_flags(), python=True
+)
 recipe("strict.set_array_api_strict_flags",
        lambda _: strict.set_array_api_strict_flags(boolean_indexing=True), python=True)  # fmt: skip
-recipe("strict.set_array_api_strict_flags",
-       lambda _: strict.set_array_api_strict_flags(api_version="1"), label="bad",
-       raises=(ValueError,), python=True)  # fmt: skip
+refused("strict.set_array_api_strict_flags", ValueError,
+        lambda _: strict.set_array_api_strict_flags(api_version="1"), python=True)  # fmt: skip
 recipe("strict.Device", lambda _: strict.Device("device1"), python=True)
-recipe("strict.Device", lambda _: strict.Device("toaster"), label="bad", raises=(ValueError,),
-       python=True)  # fmt: skip
-recipe("strict.einsum", lambda x: refarray_strict.einsum("ij,kj->ik", x, x), strict_matrix,
-       python=True)  # fmt: skip
+refused("strict.Device", ValueError, lambda _: strict.Device("toaster"), python=True)
+recipe(
+    "strict.einsum", lambda x: refarray_strict.einsum("ij,kj->ik", x, x), strict_matrix, python=True
+)
 recipe("strict.transpose", refarray_strict.transpose, strict_matrix, python=True)
 recipe("strict.sum", lambda x: refarray_strict.sum(x), strict_matrix, python=True)
 
@@ -88,15 +88,17 @@ recipe("testing.CheckedConsumer.from_dlpack", partial(judged, check_producer), p
 recipe("testing.Request", testing.Request, python=True)
 recipe("testing.hard_producers", lambda x: testing.hard_producers(array=x), python=True)
 recipe("testing.hard_arrays", lambda _: testing.hard_arrays(), python=True)
-recipe("testing.assert_array_equal", lambda x: testing.assert_array_equal(x, x.T.copy().T),
-       python=True)  # fmt: skip
-recipe("testing.assert_array_equal",
-       lambda x: testing.assert_array_equal(x, [[0, 1, 2], [3, 4, 6]], dtype=False),
-       label="different", raises=(AssertionError,), python=True)  # fmt: skip
-recipe("testing.assert_array_equal", lambda x: testing.assert_array_equal(x, x.T, device=True),
-       label="facts", raises=(AssertionError,), python=True)  # fmt: skip
-recipe("testing.assert_array_equal", lambda x: testing.assert_array_equal(x, "text"),
-       label="bad", raises=(TypeError,), python=True)  # fmt: skip
+recipe(
+    "testing.assert_array_equal", lambda x: testing.assert_array_equal(x, x.T.copy().T), python=True
+)
+refused("testing.assert_array_equal", AssertionError,
+        lambda x: testing.assert_array_equal(x, [[0, 1, 2], [3, 4, 6]], dtype=False),
+        label="different", python=True)  # fmt: skip
+refused("testing.assert_array_equal", AssertionError,
+        lambda x: testing.assert_array_equal(x, x.T, device=True), label="facts",
+        python=True)  # fmt: skip
+refused("testing.assert_array_equal", TypeError, lambda x: testing.assert_array_equal(x, "text"),
+        python=True)  # fmt: skip
 recipe("testing.HardArray", lambda _: testing.HardArray("permuted", "complex64"), python=True)
 recipe("testing.HardProducer", lambda x: testing.HardProducer("copying", x), python=True)
 for _layout in testing.LAYOUTS:
@@ -107,8 +109,8 @@ for _kind in testing.PRODUCERS:
         continue
     _raises = () if testing.PRODUCERS[_kind].importable else (BufferError, RuntimeError)
     recipe("testing.hard_producer",
-           lambda x, kind=_kind: refarray.from_dlpack(testing.hard_producer(kind, x)),
-           label=_kind, raises=_raises, python=True)  # fmt: skip
+           lambda x, kind=_kind: refarray.from_dlpack(testing.hard_producer(kind, x)), label=_kind,
+           raises=_raises, python=True)  # fmt: skip
 
 STRATEGIES: list[tuple[str, Callable[[], Any]]] = []
 if find_spec("hypothesis"):
@@ -194,13 +196,10 @@ for _name, _class in classes_in_python().items():
         if _full == "testing.CheckedConsumer.from_dlpack":  # above
             continue
         _arguments = ARGUMENTS.get(_full, ARGUMENTS.get(_member, ()))
-        recipe(
-            _full,
-            lambda x, name=_member, arguments=_arguments: call_member(name, arguments, x),
-            INSTANCES[_name],
-            raises=(AttributeError,) if _member in ("__delattr__", "__setattr__") else (),
-            python=True,
-        )
+        recipe(_full, lambda x, name=_member, arguments=_arguments: call_member(name, arguments, x),
+               INSTANCES[_name],
+               raises=(AttributeError,) if _member in ("__delattr__", "__setattr__") else (),
+               python=True)  # fmt: skip
 
 
 def public_names() -> set[str]:

@@ -110,6 +110,17 @@ def recipe(
     RECIPES.append(Recipe(name, label, call, make or matrix, raises, python, instead, makes_type))
 
 
+def refused(
+    name: str,
+    raises: type[BaseException] | tuple[type[BaseException], ...],
+    call: Callable[[Any], Any],
+    label: str = "bad",
+    **more: Any,
+) -> None:
+    """A recipe of a call that raises also when memory suffices."""
+    recipe(name, call, label=label, raises=raises if type(raises) is tuple else (raises,), **more)
+
+
 def matrix() -> Any:
     return refarray.reshape(refarray.arange(6, dtype=refarray.float32), (2, 3))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -15,58 +16,28 @@ import adversary
 import refarray
 from refarray import _native, _partners
 
-from . import (
-    arrays,
-    c_table,
-    computations,
-    devices,
-    exchange,
-    fourier,
-    ledgers,
-    linalg,
-    namespaces,
-    packages,
-)
+from . import c_table, ledgers, namespaces, packages
 from .devices import NEEDS_DRIVER
-from .recipe import NOT_CALLABLE, RECIPES, Recipe, capsule, recipe
+from .recipe import NOT_CALLABLE, RECIPES, Recipe, capsule, recipe, refused
 
-__all__ = [
-    "NEEDS_DRIVER",
-    "RECIPES",
-    "Recipe",
-    "arrays",
-    "c_table",
-    "computations",
-    "devices",
-    "exchange",
-    "fourier",
-    "linalg",
-    "of_kinds",
-    "packages",
-    "public_calls",
-    "sample",
-]
+__all__ = ["NEEDS_DRIVER", "RECIPES", "Recipe", "namespaces", "of_kinds", "public_calls", "sample"]
+
+#: The other modules add their recipes when they are imported.
+for name in namespaces.MODULES:
+    import_module(f"{__package__}.{name}")
 
 # --- written in Python ---
 
 recipe("finfo", lambda _: repr(refarray.finfo("float32")), python=True)
 recipe("iinfo", lambda _: repr(refarray.iinfo("int8")), python=True)
-recipe(
-    "get_include",
-    lambda _: ignore_missing_headers(refarray.get_include),
-    python=True,
-    instead=(TypeError,),
-)
+recipe("get_include", lambda _: ignore_missing_headers(refarray.get_include), python=True,
+       instead=(TypeError,))  # fmt: skip
 for function in (refarray.get_cmake_dir, refarray.get_pkgconfig_dir):
-    recipe(
-        function.__name__,
-        lambda _, function=function: ignore_missing_headers(function),  # type: ignore[misc]
-        python=True,
-        instead=(TypeError,),
-    )
+    recipe(function.__name__, lambda _, function=function: ignore_missing_headers(function),
+           python=True, instead=(TypeError,))  # fmt: skip
 recipe("build_info", lambda _: refarray.build_info(), python=True)
 recipe("inspect", lambda x: repr(refarray.inspect(x)), python=True)
-recipe("inspect", lambda c: repr(refarray.inspect(c)), capsule, label="capsule", python=True)
+recipe("inspect", lambda c: repr(refarray.inspect(c)), capsule, "capsule", python=True)
 
 
 def ignore_missing_headers(function: Callable[[], Any]) -> None:
@@ -94,16 +65,13 @@ def diagnose(_: Any) -> str:
 
 recipe("doctor", diagnose, python=True)
 recipe("namespace", lambda _: refarray.namespace(strict=True), python=True)
-recipe("namespace", lambda _: refarray.namespace(api_version="2020.12"), label="bad",
-       raises=(ValueError,), python=True)  # fmt: skip
+refused("namespace", ValueError, lambda _: refarray.namespace(api_version="2020.12"), python=True)
 
 recipe("VirtualDevice", lambda _: refarray.VirtualDevice("gpu"), python=True)
-recipe("VirtualDevice", lambda _: refarray.VirtualDevice("gpu", id=-1), label="bad",
-       raises=(ValueError,), python=True)  # fmt: skip
+refused("VirtualDevice", ValueError, lambda _: refarray.VirtualDevice("gpu", id=-1), python=True)
 
 recipe("ledger", lambda _: refarray.ledger(forbid="copy"), python=True)
-recipe("ledger", lambda _: refarray.ledger(forbid="all"), label="bad", raises=(ValueError,),
-       python=True)  # fmt: skip
+refused("ledger", ValueError, lambda _: refarray.ledger(forbid="all"), python=True)
 recipe("Ledger", lambda _: str(refarray.Ledger()), python=True)
 recipe("LedgerError", lambda _: refarray.LedgerError("a copy"), python=True)
 
@@ -120,7 +88,7 @@ def forbid_copies(x: Any) -> None:
 
 
 recipe("ledger", count_in_ledger, label="counting", python=True)
-recipe("ledger", forbid_copies, label="forbidding", raises=(refarray.LedgerError,), python=True)
+refused("ledger", refarray.LedgerError, forbid_copies, label="forbidding", python=True)
 
 
 def poisoned() -> Any:
@@ -139,17 +107,16 @@ def write_to_shared(x: Any) -> None:
     x[2] = view[0]
 
 
-recipe("namespace", write_to_view, poisoned, label="poisoned views")
-recipe("namespace", write_to_shared, poisoned, label="shared views", raises=(ValueError,))
+recipe("namespace", write_to_view, poisoned, "poisoned views")
+refused("namespace", ValueError, write_to_shared, label="shared views", make=poisoned)
 
 # --- private native functions ---
 
 recipe("_native._ledger_new", lambda _: _native._ledger_new(15))
-recipe("_native._ledger_new", lambda _: _native._ledger_new(16), label="bad", raises=(ValueError,))
+refused("_native._ledger_new", ValueError, lambda _: _native._ledger_new(16))
 recipe("_native._ledger_open", lambda ledger: _native._ledger_open(ledger),
        lambda: _native._ledger_new(0))  # fmt: skip
-recipe("_native._ledger_open", lambda _: _native._ledger_open(None), label="bad",
-       raises=(TypeError,))  # fmt: skip
+refused("_native._ledger_open", TypeError, lambda _: _native._ledger_open(None))
 recipe("_native._ledger_close", lambda ledger: _native._ledger_close(ledger),
        lambda: _native._ledger_new(0))  # fmt: skip
 recipe("_native._ledger_counts", lambda ledger: _native._ledger_counts(ledger),
@@ -160,23 +127,20 @@ recipe("_native._note_read", lambda _: _native._note_read(8))
 recipe("_native._noop", _native._noop)
 recipe("_native._find_on_type", _native._find_on_type, lambda: (bool, "__dlpack__"))
 recipe("_native._extension_functions", lambda _: _native._extension_functions("fft"))
-recipe(
-    "_native._make_namespace",
-    lambda module: _native._make_namespace(ModuleSpec("made", None), module, (True,) * 8, None),
-    lambda: ModuleType("made"),
-    makes_type=True,
+recipe("_native._make_namespace",
+       lambda module: _native._make_namespace(ModuleSpec("made", None), module, (True,) * 8, None),
+       lambda: ModuleType("made"), makes_type=True)  # fmt: skip
+refused(
+    "_native._make_namespace", TypeError, lambda _: _native._make_namespace(None, None, (), None)
 )
-recipe("_native._make_namespace", lambda _: _native._make_namespace(None, None, (), None),
-       label="bad", raises=(TypeError,))  # fmt: skip
 recipe("_native._by_device", lambda _: _native._by_device("f", "", ((int,), (len,))))
-recipe("_native._by_device", lambda _: _native._by_device("f", "", ((), ())), label="bad",
-       raises=(TypeError,))  # fmt: skip
-recipe("_native._extension_functions", lambda _: _native._extension_functions("linalg"),
-       label="linalg")  # fmt: skip
-recipe("_native._extension_functions", lambda _: _native._extension_functions("none"), label="bad",
-       raises=(ValueError,))  # fmt: skip
+refused("_native._by_device", TypeError, lambda _: _native._by_device("f", "", ((), ())))
+recipe(
+    "_native._extension_functions", lambda _: _native._extension_functions("linalg"), label="linalg"
+)
+refused("_native._extension_functions", ValueError, lambda _: _native._extension_functions("none"))
 recipe("_native._use_isa", lambda _: _native._use_isa(refarray.build_info()["isa"]), python=True)
-recipe("_native._use_isa", lambda _: _native._use_isa("z80"), label="bad", raises=(ValueError,))
+refused("_native._use_isa", ValueError, lambda _: _native._use_isa("z80"))
 recipe("_native._copy_into", lambda x: _native._copy_into(refarray.empty((2, 3)), x))
 recipe("_native._memcpy", lambda x: _native._memcpy(refarray.empty((2, 3), dtype=x.dtype), x))
 recipe("_native._plan_copies", lambda x: _native._plan_copies(x, x[::-1], 3))
@@ -184,16 +148,10 @@ recipe("_native._build_info", lambda _: _native._build_info())
 recipe("_native._inspect_capsule", _native._inspect_capsule, capsule)
 recipe("_native._inspect_exchange_api", lambda x: _native._inspect_exchange_api(type(x)))
 recipe("_native._probe_drivers", lambda _: _native._probe_drivers())
-recipe(
-    "_native._from_exchange_api",
-    _native._from_exchange_api,
-    lambda: foreign(adversary, adversary.make(data=FLOATS)),
-)
-recipe(
-    "_native._rebuild",
-    lambda b: _native._rebuild(b, "float32", (2,), "cpu", False),
-    lambda: bytearray(8),
-)
+recipe("_native._from_exchange_api", _native._from_exchange_api,
+       lambda: foreign(adversary, adversary.make(data=FLOATS)))  # fmt: skip
+recipe("_native._rebuild", lambda b: _native._rebuild(b, "float32", (2,), "cpu", False),
+       lambda: bytearray(8))  # fmt: skip
 
 
 def of_kinds() -> list[Recipe]:
