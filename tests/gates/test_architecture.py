@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from helpers.gate_loading import load_tool
 
 pytestmark = pytest.mark.repository
 
@@ -21,16 +20,7 @@ src/core/   arrays
 """
 
 
-def load() -> ModuleType:
-    path = ROOT / "tools" / "docs" / "architecture.py"
-    spec = importlib.util.spec_from_file_location("architecture", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-architecture = load()
+architecture = load_tool("docs/architecture")
 
 
 @pytest.fixture

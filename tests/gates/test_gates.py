@@ -1,5 +1,6 @@
 """The gates `coverage`, `mcdc` and `trust`: reading the reports of gcovr and llvm-cov, reasons for
-unreached lines and open conditions, results of other gates; and the test files that gates name."""
+unreached lines and open conditions, results of other gates; the test files that gates name, and the
+canaries."""
 
 from __future__ import annotations
 
@@ -224,3 +225,15 @@ def test_the_abi3_run_takes_the_oldest_and_the_newest_interpreter(
     ):
         monkeypatch.setattr(gate, "OWN", own)
         assert list(gate.interpreters()) == expected
+
+
+canary = load_gate("canary")
+
+
+@pytest.mark.parametrize("path", canary.canaries(), ids=lambda path: path.stem)
+def test_every_canary_patch_applies(path: Path) -> None:
+    """`make gate G=canary` runs them."""
+    planted = canary.read(path)
+    assert planted.bug and planted.expect.pattern
+    assert planted.expect.search("") is None, "Expect matches any output"
+    canary.plant(planted, canary.ROOT, only_check=True)

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from helpers.gate_loading import load_tool
 
 pytestmark = pytest.mark.repository
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def load_house() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("house", ROOT / "tools" / "house.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["house"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-house = load_house()
+house = load_tool("house")
 
 WIRE = "include/refarray/dlpack/wire.hpp"
 CAPSULE_NAMES = "\n".join(f'auto {name} = "{name}";' for name in house.CAPSULE_NAMES)

@@ -1,4 +1,4 @@
-"""Loads a gate of tools/gates as a module."""
+"""Loads a program of tools as a module."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).resolve().parents[2] / "tools" / "gates"
+TOOLS = Path(__file__).resolve().parents[2] / "tools"
+FOLDER = TOOLS / "gates"
 
 
-def load_gate(name: str) -> Any:
-    """tools/gates/NAME.py under another module name: a package `coverage` exists."""
-    spec = importlib.util.spec_from_file_location(f"{name}_gate", FOLDER / f"{name}.py")
+def load_tool(name: str) -> Any:
+    """tools/NAME.py under another module name: a package `coverage` exists."""
+    spec = importlib.util.spec_from_file_location(f"{name}_tool", TOOLS / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(FOLDER))
@@ -22,3 +23,7 @@ def load_gate(name: str) -> Any:
     finally:
         sys.path.remove(str(FOLDER))
     return module
+
+
+def load_gate(name: str) -> Any:
+    return load_tool(f"gates/{name}")
