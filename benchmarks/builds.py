@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from .producers import HEADERS
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "tools" / "gates"))
-from common import dlpack_include, eigen_include, quiet, tool  # noqa: E402
+from common import candidates, configure, dlpack_include, quiet, tool  # noqa: E402
 
 WORK = ROOT / "build" / "bench-check"
 ABI3_FLOOR = "3.12"
@@ -61,13 +60,11 @@ def build(abi: str, partners: tuple[str, ...] = ()) -> Build:
     version = f"3.{abi.rpartition('cp3')[2]}"
     python = interpreter(version, partners)
     folder = WORK / abi
-    headers = [f"-DDLPACK_INCLUDE_DIR={dlpack_include()}", f"-DEIGEN_INCLUDE_DIR={eigen_include()}"]
-    options = [f"-DPython_EXECUTABLE={python}", *headers, *FLAGS]
+    options = [f"-DPython_EXECUTABLE={python}", *FLAGS]
     if abi.startswith("abi3"):
         options.append(f"-DSKBUILD_SABI_VERSION={version}")
     environment = {key: value for key, value in os.environ.items() if key not in FOREIGN_FLAGS}
-    cmake = [tool("cmake"), "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}"]
-    quiet([*cmake, "-S", ROOT, "-B", folder, *options], environment)
+    configure(folder, *options, environment=environment)
     quiet([tool("cmake"), "--build", folder, "--target", "_native"], environment)
     made = Build(abi, python, folder / "python")
     verify(made)
@@ -108,11 +105,7 @@ def interpreter(version: str, partners: tuple[str, ...]) -> Path:
 
 def find_interpreter(version: str) -> Path:
     """Returns the first working CPython of that version on PATH or in pyenv."""
-    found = shutil.which(f"python{version}")
-    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    places = [Path(found)] if found else []
-    places += sorted(pyenv.glob(f"{version}.*/bin/python{version}"), reverse=True)
-    for place in places:
+    for place in candidates(f"python{version}"):
         probe = [str(place), "-c", "import venv, ensurepip"]
         if subprocess.run(probe, capture_output=True, check=False).returncode == 0:
             return place

@@ -15,12 +15,10 @@ import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
-from common import ignore, marked
+from common import ROOT, candidates, ignore, marked, pip, say
 
-ROOT = Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "abi3"
 REQUIREMENTS = ROOT / "tools" / "requirements.py"
 MINORS = range(12, 20)
@@ -41,34 +39,18 @@ sys.exit(1) if sysconfig.get_config_var("Py_GIL_DISABLED") else print(sys.execut
 """
 
 
-def candidates(minor: int) -> Iterator[Path]:
-    if found := shutil.which(f"python3.{minor}"):
-        yield Path(found)
-    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    yield from sorted(pyenv.glob(f"3.{minor}.*/bin/python3.{minor}"), reverse=True)
-
-
 def interpreters() -> dict[str, Path]:
     """A working interpreter of the oldest and of the newest version, but not of this environment's;
     a pyenv shim may not run."""
     found = {}
     for minor in MINORS:
-        for path in candidates(minor):
+        for path in candidates(f"python3.{minor}"):
             probe = subprocess.run([path, "-c", PROBE], capture_output=True, text=True, check=False)
             if probe.returncode == 0:
                 found[f"3.{minor}"] = Path(probe.stdout.strip())
                 break
     ends = (*list(found)[:1], *list(found)[-1:])
     return {version: found[version] for version in ends if version != OWN}
-
-
-def say(text: str) -> None:
-    print(f"== {text}", flush=True)
-
-
-def pip(python: Path, *arguments: str | Path) -> None:
-    command = [python, "-m", "pip", "--disable-pip-version-check", "-qq", *arguments]
-    subprocess.run(command, check=True, cwd=ROOT)
 
 
 def environment(version: str, interpreter: Path) -> Path:

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 
 from common import (
+    PYTEST,
     ROOT,
     TESTS,
     build,
@@ -16,20 +16,13 @@ from common import (
     marked,
     print_loaded,
     run,
+    runtime_library,
     say,
     tool,
 )
 
 SANITIZE = "address,undefined"
 FLAGS = f"-fsanitize={SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer"
-
-
-def library(name: str) -> str:
-    """Returns the path of a g++ run-time library, which must be loaded first in the process."""
-    found = subprocess.run(
-        ["g++", f"-print-file-name={name}"], check=True, capture_output=True, text=True
-    )
-    return found.stdout.strip()
 
 
 def main(arguments: list[str]) -> None:
@@ -49,14 +42,13 @@ def main(arguments: list[str]) -> None:
     run([tool("ctest"), "--test-dir", folder, "--output-on-failure"], environment(folder))
     plain = environment(folder, CXXFLAGS=FLAGS)
     compile_adversary(plain)
-    preload = f"{library('libasan.so')} {library('libubsan.so')}"
+    preload = f"{runtime_library('libasan.so')} {runtime_library('libubsan.so')}"
     sanitized = {**plain, **options, "LD_PRELOAD": preload}
     print_loaded(folder, sanitized)
     say("pytest; sanitizer reports go to stderr, not through its capture")
     run(
         [
-            *(sys.executable, "-m", "pytest", "-q", "--capture=sys", "-p", "no:cacheprovider"),
-            *("-m", "not not_sanitized"),
+            *(*PYTEST, "--capture=sys", "-m", "not not_sanitized"),
             *ignore(marked("repository")),
             *(arguments or [ROOT / "tests"]),
         ],

@@ -10,7 +10,8 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterable, Mapping, Sequence
+import tarfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -74,6 +75,10 @@ def run_all(
         sys.exit("\n".join(failed))
 
 
+#: pytest with the interpreter of this environment.
+PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
+
+
 def quiet(command: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> None:
     """Like run(), but prints the output only on failure."""
     done = subprocess.run(
@@ -96,6 +101,25 @@ def eigen_include() -> str:
     return f"{sysconfig.get_path('purelib')}/cmeel.prefix/include/eigen3"
 
 
+def headers() -> list[str]:
+    """CMake's options for both."""
+    return [
+        f"-DDLPACK_INCLUDE_DIR={dlpack_include()}",
+        f"-DEIGEN_INCLUDE_DIR={eigen_include()}",
+    ]
+
+
+def configure(
+    folder: Path,
+    *options: str,
+    source: Path = ROOT,
+    environment: Mapping[str, str] | None = None,
+) -> None:
+    """Runs CMake with this environment's tools and headers."""
+    cmake = [tool("cmake"), "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}"]
+    quiet([*cmake, "-S", source, "-B", folder, *headers(), *options], environment)
+
+
 def build(
     gate: str,
     *,
@@ -106,20 +130,13 @@ def build(
     """Configures and builds build/<gate>: the C++ tests, and the package in its folder `python`."""
     folder = ROOT / "build" / gate
     say(f"build in build/{gate}")
-    quiet(
-        [
-            *(tool("cmake"), "-S", ROOT, "-B", folder, "-G", "Ninja"),
-            f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}",
-            f"-DDLPACK_INCLUDE_DIR={dlpack_include()}",
-            f"-DEIGEN_INCLUDE_DIR={eigen_include()}",
-            f"-DPython_EXECUTABLE={python}",
-            "-DREFARRAY_PYTHON=ON",
-            "-DREFARRAY_TESTS=ON",
-            f"-DREFARRAY_SANITIZE={sanitize.replace(',', ';')}",
-            "-DCMAKE_BUILD_TYPE=Debug",
-            "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g",
-            *options,
-        ]
+    configure(
+        folder,
+        f"-DPython_EXECUTABLE={python}",
+        *("-DREFARRAY_PYTHON=ON", "-DREFARRAY_TESTS=ON"),
+        f"-DREFARRAY_SANITIZE={sanitize.replace(',', ';')}",
+        *("-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g"),
+        *options,
     )
     quiet([tool("cmake"), "--build", folder, "--", "--quiet"])
     return folder
@@ -156,6 +173,56 @@ def print_loaded(
     print(done.stdout, end="", flush=True)
     if done.returncode != 0 or f"== loaded {folder}{os.sep}" not in done.stdout:
         sys.exit(f"{done.stderr}the package in {folder / 'python'} is not the one that was loaded")
+
+
+def loaded(folder: Path, *, python: str | Path = sys.executable, **more: str) -> dict[str, str]:
+    """environment(), which was checked to load the package, and for which the adversary exists."""
+    found = environment(folder, **more)
+    compile_adversary(found, python)
+    print_loaded(folder, found, python)
+    return found
+
+
+def candidates(name: str) -> Iterator[Path]:
+    """Interpreters of this name on PATH and among pyenv's; a pyenv shim may not run."""
+    if found := shutil.which(name):
+        yield Path(found)
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    yield from sorted(pyenv.glob(f"3.*/bin/{name}"), reverse=True)
+
+
+def pip(python: str | Path, *arguments: str | Path) -> None:
+    run([python, "-m", "pip", "--disable-pip-version-check", "-qq", *arguments])
+
+
+def unpack_sdist(python: Path, requirement: str, download: Path, folder: Path) -> None:
+    """Downloads a source distribution and unpacks it into `folder`."""
+    shutil.rmtree(download, ignore_errors=True)
+    options = ["--no-deps", "--no-binary", requirement.partition("==")[0], "--dest", download]
+    command = [python, "-m", "pip", "--disable-pip-version-check", "-q", "download"]
+    quiet([*command, *options, requirement])
+    (archive,) = download.glob("*.tar.gz")
+    with tarfile.open(archive) as opened:
+        opened.extractall(download, filter="data")
+    (unpacked,) = (path for path in download.iterdir() if path.is_dir())
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    unpacked.rename(folder)
+
+
+def runtime_library(name: str) -> str:
+    """The path of a g++ run-time library, which must be loaded first in the process."""
+    found = subprocess.run(
+        ["g++", f"-print-file-name={name}"], check=True, capture_output=True, text=True
+    )
+    return found.stdout.strip()
+
+
+def show(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Prints a table."""
+    lines = [columns, *rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
+    for line in [columns, ["-" * width for width in widths], *lines[1:]]:
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)))
 
 
 def note_thrown(gate: str, thrown: int, what: str, findings: int) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from abi3 import LIGHT
 from common import (
+    PYTEST,
     ROOT,
     TESTS,
     build,
@@ -150,15 +151,7 @@ def measure(folder: Path) -> None:
     say("C++ tests")
     quiet([tool("ctest"), "--test-dir", folder, "-E", "needs_no_python"], plain)
     print_loaded(folder, plain)
-    run(
-        [
-            *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
-            *("-m", LIGHT),
-            *ignore(marked("repository")),
-            TESTS,
-        ],
-        plain,
-    )
+    run([*PYTEST, "-m", LIGHT, *ignore(marked("repository")), TESTS], plain)
     say("gcovr; pages in build/coverage/html")
     (folder / "html").mkdir(exist_ok=True)
     chosen = [f"--filter={ROOT}/{each}/" for each in FOLDERS]

@@ -113,9 +113,9 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
-def cache_folder() -> Path:
+def cache_folder(name: str) -> Path:
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "refarray-tests" / "debian"
+    return Path(base) / "refarray-tests" / name
 
 
 def unpacked(
@@ -125,7 +125,7 @@ def unpacked(
     with their missing dependencies, those of `alone` without. Of another `architecture`, all
     dependencies are missing. Raises Unavailable."""
     recipe = repr((with_needs, alone, components, architecture, mirror()))
-    prefix = cache_folder() / hashlib.sha256(recipe.encode()).hexdigest()[:12]
+    prefix = cache_folder("debian") / hashlib.sha256(recipe.encode()).hexdigest()[:12]
     with locked(prefix.with_suffix(".lock")):
         if not (prefix / "ready").is_file():
             work = prefix.with_suffix(".work")

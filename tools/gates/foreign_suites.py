@@ -19,7 +19,6 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-import tarfile
 import time
 import tomllib
 from collections import Counter
@@ -27,7 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from common import ROOT, build, environment, print_loaded, quiet, say, tool
+from common import ROOT, build, environment, print_loaded, quiet, say, show, tool, unpack_sdist
 
 FOREIGN = ROOT / "tests" / "foreign"
 WORK = ROOT / "build" / "foreign"
@@ -211,18 +210,7 @@ def unpack(name: str, row: dict[str, Any]) -> None:
         return
     say(f"source distribution {row['requirement']}")
     shutil.rmtree(folder, ignore_errors=True)
-    distribution = row["requirement"].partition("==")[0]
-    download = WORK / "download" / name
-    shutil.rmtree(download, ignore_errors=True)
-    options = ["--no-deps", "--no-binary", distribution, "--dest", download]
-    pip = [PYTHON, "-m", "pip", "--disable-pip-version-check", "-q", "download"]
-    quiet([*pip, *options, row["requirement"]])
-    (archive,) = download.glob("*.tar.gz")
-    with tarfile.open(archive) as opened:
-        opened.extractall(download, filter="data")
-    (unpacked,) = (path for path in download.iterdir() if path.is_dir())
-    folder.parent.mkdir(exist_ok=True)
-    unpacked.rename(folder)
+    unpack_sdist(PYTHON, row["requirement"], WORK / "download" / name, folder)
     if "target" in row:
         say(f"build {row['target']} of {name}")
         compile_target(folder, row)
@@ -293,12 +281,6 @@ def run(suite: Suite, site: Path, variables: dict[str, str]) -> dict[str, Any]:
     return {"tests": {}, "not_collected": [f"{status} during {during}; see {log.name}"]}
 
 
-def show(rows: list[tuple[str, ...]]) -> None:
-    widths = [max(len(row[i]) for row in [COLUMNS, *rows]) for i in range(len(COLUMNS))]
-    for row in [COLUMNS, tuple("-" * width for width in widths), *rows]:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)))
-
-
 def run_all(
     chosen: list[Suite], expected: list[Expected], site: Path, variables: dict[str, str]
 ) -> tuple[dict[str, Outcome], list[str]]:
@@ -358,10 +340,11 @@ def main(arguments: list[str]) -> int:
     say("other projects' tests with refarray in the place of one of their arrays")
     sides = {suite.name: suite.side for suite in chosen}
     show(
+        COLUMNS,
         [
             (name, sides[name], *map(str, outcome.numbers().values()), f"{outcome.seconds:.0f}")
             for name, outcome in outcomes.items()
-        ]
+        ],
     )
     for problem in problems:
         print(f"FAILED: {problem}")

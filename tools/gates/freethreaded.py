@@ -14,13 +14,12 @@ from common import (
     ROOT,
     TESTS,
     build,
-    compile_adversary,
     dlpack_include,
-    environment,
     ignore,
+    loaded,
     located,
     marked,
-    print_loaded,
+    pip,
     run,
     say,
 )
@@ -44,14 +43,10 @@ print(f"CPython {sys.version.split()[0]}, the GIL is off")
 """
 
 
-def pip(python: Path, *arguments: str | Path) -> None:
-    run([python, "-m", "pip", "--disable-pip-version-check", "-qq", *arguments])
-
-
 def new_environment(base: Path, folder: Path) -> None:
     """The interpreter has no pip; ours installs one."""
     run([base, "-m", "venv", "--clear", "--without-pip", folder])
-    pip(Path(sys.executable), "--python", folder / "bin" / "python", "install", "pip>=24.1")
+    pip(sys.executable, "--python", folder / "bin" / "python", "install", "pip>=24.1")
 
 
 def requirements() -> list[str]:
@@ -83,9 +78,7 @@ def main(arguments: list[str]) -> None:
         python=python,
         options=["-DCMAKE_BUILD_TYPE=Release", "-DREFARRAY_TESTS=OFF"],
     )
-    with_environment = environment(folder, DLPACK_INCLUDE_DIR=dlpack_include())
-    compile_adversary(with_environment, python)
-    print_loaded(folder, with_environment, python)
+    with_environment = loaded(folder, python=python, DLPACK_INCLUDE_DIR=dlpack_include())
     run([python, "-W", "error", "-c", PROBE], with_environment)
     if arguments[:1] == ["--bench"]:  # `make bench-threads`: no gate, but the same build
         return run([python, "-m", "benchmarks", "threads", *arguments[1:]], with_environment)

@@ -10,7 +10,7 @@ import sysconfig
 from pathlib import Path
 
 import debian
-from common import ROOT, TESTS, build, environment, located, print_loaded, run, say
+from common import PYTEST, ROOT, TESTS, build, environment, located, print_loaded, run, say
 
 #: NVIDIA's driver is not free software: it is unpacked in a cache folder and never stored in the
 #: repository. The package name has not changed since Debian 8.
@@ -61,13 +61,8 @@ def main() -> None:
     )
     print_loaded(folder, plain)
     say("the real NVIDIA and AMD drivers without a device; the vendors' headers")
-    run(
-        [
-            *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
-            *(TESTS / "devices" / "driver" / "real_drivers.py", located("test_abi.py")),
-        ],
-        plain,
-    )
+    real = TESTS / "devices" / "driver" / "real_drivers.py"
+    run([*PYTEST, real, located("test_abi.py")], plain)
 
 
 if __name__ == "__main__":

@@ -10,23 +10,26 @@ drivers by many threads.
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from common import ROOT, TESTS, build, environment, print_loaded, quiet, run_all, say
+from common import (
+    PYTEST,
+    ROOT,
+    TESTS,
+    build,
+    environment,
+    print_loaded,
+    quiet,
+    run_all,
+    runtime_library,
+    say,
+)
 
 FLAGS = "-fsanitize=thread -g"
 RACE_FOUND = 66
 BUILD_DRIVERS = "from fakegpu import _libraries; print(_libraries.folder())"
-
-
-def library() -> str:
-    found = subprocess.run(
-        ["g++", "-print-file-name=libtsan.so"], check=True, capture_output=True, text=True
-    )
-    return found.stdout.strip()
 
 
 def isolated() -> list[list[str]]:
@@ -40,8 +43,7 @@ def isolated() -> list[list[str]]:
 
 def commands(files: Sequence[str | Path], scripts: list[list[str]]) -> dict[str, list[str]]:
     """One command per file and per script, by name."""
-    pytest = [sys.executable, "-m", "pytest", "-q", "--capture=sys", "-p", "no:cacheprovider"]
-    pytest += ["-p", "no:xdist", "-c", os.devnull, f"--rootdir={ROOT}"]
+    pytest = [*PYTEST, "--capture=sys", "-p", "no:xdist", "-c", os.devnull, f"--rootdir={ROOT}"]
     scenarios = {
         " ".join(script): [sys.executable, f"{TESTS / 'isolated' / script[0]}", *script[1:]]
         for script in scripts
@@ -57,7 +59,7 @@ def main(arguments: list[str]) -> None:
     quiet([sys.executable, "-c", BUILD_DRIVERS], with_package)
     options = f"exitcode={RACE_FOUND}:halt_on_error=1:second_deadlock_stack=1"
     options += f":suppressions={TESTS}/gates/sanitizers/tsan.supp"
-    sanitized = {**plain, "TSAN_OPTIONS": options, "LD_PRELOAD": library()}
+    sanitized = {**plain, "TSAN_OPTIONS": options, "LD_PRELOAD": runtime_library("libtsan.so")}
     print_loaded(folder, sanitized)
     say("TSAN reports go to stderr, not through pytest's capture")
     files = arguments or sorted(TESTS.glob("devices/simulated/sim_*.py"))

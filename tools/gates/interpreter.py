@@ -27,8 +27,7 @@ def say(text: str) -> None:
 
 
 def cache_folder() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "refarray-tests" / "free-threaded"
+    return debian.cache_folder("free-threaded")
 
 
 def fetch(work: Path) -> Path:

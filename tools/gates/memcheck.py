@@ -6,16 +6,7 @@ from __future__ import annotations
 import shutil
 import sys
 
-from common import (
-    TESTS,
-    build,
-    compile_adversary,
-    environment,
-    located,
-    print_loaded,
-    run,
-    say,
-)
+from common import PYTEST, TESTS, build, loaded, located, run, say
 
 #: Tests that move memory between owners. valgrind is thirty times slower, so text, pickling,
 #: commands and whole grids are left to the other gates.
@@ -45,9 +36,7 @@ def main(arguments: list[str]) -> None:
     if shutil.which("valgrind") is None:
         sys.exit("valgrind was not found; on Debian: apt-get install valgrind")
     folder = build("memcheck", options=["-DREFARRAY_KEEP_MEMORY=OFF"])
-    with_environment = environment(folder, PYTHONMALLOC="malloc")  # one malloc per object
-    compile_adversary(with_environment)
-    print_loaded(folder, with_environment)
+    with_environment = loaded(folder, PYTHONMALLOC="malloc")  # one malloc per object
     if not arguments:
         say("C++ tests under valgrind")
         for program in sorted((folder / "tests").glob("cpp/*_test")):
@@ -56,8 +45,7 @@ def main(arguments: list[str]) -> None:
     say("pytest under valgrind")
     run(
         [
-            *(*VALGRIND, sys.executable, "-m", "pytest", "-q", "--capture=sys"),
-            *("-p", "no:cacheprovider", "-m", "not not_sanitized"),
+            *(*VALGRIND, *PYTEST, "--capture=sys", "-m", "not not_sanitized"),
             *(arguments or [located(name) for name in FILES]),
         ],
         with_environment,

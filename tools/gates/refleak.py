@@ -7,36 +7,19 @@ import os
 import sys
 from pathlib import Path
 
-from common import (
-    TESTS,
-    build,
-    compile_adversary,
-    environment,
-    ignore,
-    marked,
-    print_loaded,
-    run,
-    say,
-)
+from common import PYTEST, TESTS, build, ignore, loaded, marked, run, say
 
 
 def main(arguments: list[str]) -> None:
     folder = build("refleak", options=["-DREFARRAY_TESTS=OFF"])
     plugin = str(Path(__file__).resolve().parent)
-    with_environment = environment(folder)
-    compile_adversary(with_environment)
-    print_loaded(folder, with_environment)
+    with_environment = loaded(folder)
     with_environment["PYTHONPATH"] += f"{os.pathsep}{plugin}"
     counted = "references, blocks" if hasattr(sys, "gettotalrefcount") else "memory blocks"
     say(f"pytest, each test repeated; {counted} and file descriptors counted")
     elsewhere = [*marked("repository", "not_repeated"), TESTS / "partners"]
-    run(
-        [
-            *(sys.executable, "-m", "pytest", "-q", "-p", "refleak_plugin"),
-            *("-p", "no:cacheprovider", *ignore(elsewhere), *(arguments or [TESTS])),
-        ],
-        with_environment,
-    )
+    repeated = [*PYTEST, "-p", "refleak_plugin", *ignore(elsewhere), *(arguments or [TESTS])]
+    run(repeated, with_environment)
 
 
 if __name__ == "__main__":

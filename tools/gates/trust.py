@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from common import ROOT, TESTS, build, compile_adversary, environment, print_loaded, say
+from common import ROOT, TESTS, build, loaded, say
 
 KINDS = ("crash", "double deleter", "leak", "silent accept", "other")
 SHOWN = 3  # findings per family that are printed in full
@@ -25,9 +25,7 @@ Line = dict[str, Any]
 def prepare() -> dict[str, str]:
     """Builds the release configuration, the adversary, and the library that fails C allocations."""
     folder = build("trust", options=["-DREFARRAY_TESTS=OFF", "-DCMAKE_BUILD_TYPE=Release"])
-    plain = environment(folder)
-    compile_adversary(plain)
-    print_loaded(folder, plain)
+    plain = loaded(folder)
     os.environ["XDG_CACHE_HOME"] = plain["XDG_CACHE_HOME"]
     sys.path.insert(0, str(TESTS))
     from native import build as native

@@ -17,6 +17,7 @@ from common import (
     environment,
     print_loaded,
     run,
+    runtime_library,
     say,
     tool,
 )
@@ -73,12 +74,9 @@ def with_a_gil(arguments: list[str]) -> None:
     """State that only the GIL protects (shared references, cached memory), and code that runs
     without it (deleters, large copies)."""
     folder = build("tsan-gil", sanitize="thread", options=["-DREFARRAY_TESTS=OFF"])
-    library = subprocess.run(
-        ["g++", "-print-file-name=libtsan.so"], check=True, capture_output=True, text=True
-    )
     plain = environment(folder, CXXFLAGS=FLAGS)
     compile_adversary(plain)
-    sanitized = {**plain, **OPTIONS, "LD_PRELOAD": library.stdout.strip()}
+    sanitized = {**plain, **OPTIONS, "LD_PRELOAD": runtime_library("libtsan.so")}
     print_loaded(folder, sanitized)
     say("pytest, with a GIL")
     pytest(sys.executable, sanitized, arguments)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 
-from common import build, compile_adversary, environment, located, print_loaded, run, say, tool
+from common import PYTEST, build, loaded, located, run, say, tool
 
 #: The namespace lacks the functions, and operators are nobody's.
 LACKS = """
@@ -25,16 +25,13 @@ for call in (operator.add, operator.lt, operator.matmul):
 
 def main(arguments: list[str]) -> None:
     folder = build("without-compute", options=["-DREFARRAY_COMPUTE=OFF"])
-    with_environment = environment(folder)
-    compile_adversary(with_environment)
-    print_loaded(folder, with_environment)
+    with_environment = loaded(folder)
     run([sys.executable, "-c", LACKS], with_environment)
     say("C++ tests")
     run([tool("ctest"), "--test-dir", folder, "--output-on-failure"], with_environment)
     say("pytest")
-    options = ("-q", "-p", "no:cacheprovider", "-m", "not computes")
     files = arguments or [located(name) for name in ("array", "dlpack")]
-    run([sys.executable, "-m", "pytest", *options, *files], with_environment)
+    run([*PYTEST, "-m", "not computes", *files], with_environment)
 
 
 if __name__ == "__main__":

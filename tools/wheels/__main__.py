@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path += [str(ROOT / "tools" / "gates"), str(Path(__file__).parent)]
 
 import old_glibc  # noqa: E402
-from common import dlpack_include, eigen_include, quiet, run, say, tool  # noqa: E402
+from common import configure, headers, quiet, run, say, tool  # noqa: E402
 from interpreter import cache_folder  # noqa: E402
 
 WORK = ROOT / "build" / "wheels"
@@ -81,19 +81,11 @@ def interpreters() -> dict[str, Path]:
     return found
 
 
-def headers() -> list[str]:
-    return [
-        f"-DDLPACK_INCLUDE_DIR={dlpack_include()}",
-        f"-DEIGEN_INCLUDE_DIR={eigen_include()}",
-    ]
-
-
 def compiled_objects() -> Path:
     """Compiles the kernels and decompositions, which know no Python, once for all wheels."""
     folder = ROOT / "build" / "wheel-objects"
     say("kernels and decompositions, once for all wheels")
-    cmake = [tool("cmake"), "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}"]
-    quiet([*cmake, "-S", ROOT, "-B", folder, "-DREFARRAY_TESTS=OFF", *headers()])
+    configure(folder, "-DREFARRAY_TESTS=OFF")
     listed = subprocess.run(
         [tool("ninja"), "-C", folder, "-t", "targets", "all"],
         check=True,

@@ -11,17 +11,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
-from common import (
-    ROOT,
-    TESTS,
-    dlpack_include,
-    eigen_include,
-    located,
-    quiet,
-    run,
-    say,
-    tool,
-)
+from common import ROOT, TESTS, configure, dlpack_include, located, quiet, run, say, tool
 from cross import Cross, cross, is_aarch64, pip_platform
 
 FOLDER = ROOT / "build" / "aarch64"
@@ -50,19 +40,8 @@ PROBE = "import platform, refarray; print(platform.machine(), refarray._native._
 
 def build(target: Cross) -> None:
     say("build in build/aarch64, by a cross compiler")
-    quiet(
-        [
-            *(tool("cmake"), "-S", ROOT, "-B", FOLDER, "-G", "Ninja"),
-            f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}",
-            f"-DDLPACK_INCLUDE_DIR={dlpack_include()}",
-            f"-DEIGEN_INCLUDE_DIR={eigen_include()}",
-            "-DREFARRAY_PYTHON=ON",
-            "-DREFARRAY_TESTS=ON",
-            "-DCMAKE_BUILD_TYPE=Release",
-            *target.cmake(),
-        ],
-        target.environment,
-    )
+    options = ("-DREFARRAY_PYTHON=ON", "-DREFARRAY_TESTS=ON", "-DCMAKE_BUILD_TYPE=Release")
+    configure(FOLDER, *options, *target.cmake(), environment=target.environment)
     tests = [f"{name}_test" for name in CPP]
     build = [tool("cmake"), "--build", FOLDER, "--target", "_native", "_adversary", *tests]
     quiet([*build, "--", "--quiet"], target.environment)

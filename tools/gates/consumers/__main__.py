@@ -18,7 +18,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tarfile
 import time
 import tomllib
 import xml.etree.ElementTree as ElementTree
@@ -27,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from common import ROOT, build, environment, quiet, say
+from common import ROOT, build, environment, quiet, say, unpack_sdist
 
 DATA = ROOT / "tests" / "consumers"
 WORK = ROOT / "build" / "consumers"
@@ -51,27 +50,15 @@ def prepare(name: str, row: dict[str, Any]) -> tuple[Path, Path]:
         say(f"environment of {name}: {', '.join(row['requires'])}")
         shutil.rmtree(folder, ignore_errors=True)
         quiet([sys.executable, "-m", "venv", folder / "env"])
-        pip = [python, "-m", "pip", "--disable-pip-version-check", "-q"]
-        quiet([*pip, "install", *row["requires"]])
+        pip = [python, "-m", "pip", "--disable-pip-version-check", "-q", "install"]
+        quiet([*pip, *row["requires"]])
         if "sdist" in row:
-            unpack(pip, row["sdist"], folder)
+            unpack_sdist(python, row["sdist"], folder / "download", folder / "sdist")
         stamp.write_text(wanted, encoding="utf-8")
     where = (
         folder / "sdist" if "sdist" in row else next((folder / "env").glob("lib/*/site-packages"))
     )
     return python, where
-
-
-def unpack(pip: list[Any], requirement: str, folder: Path) -> None:
-    """Downloads a source distribution into folder/sdist."""
-    download = folder / "download"
-    distribution = requirement.partition("==")[0]
-    quiet([*pip, "download", "--no-deps", "--no-binary", distribution, "-d", download, requirement])
-    (archive,) = download.glob("*.tar.gz")
-    with tarfile.open(archive) as opened:
-        opened.extractall(download, filter="data")
-    (unpacked,) = (path for path in download.iterdir() if path.is_dir())
-    unpacked.rename(folder / "sdist")
 
 
 def run(

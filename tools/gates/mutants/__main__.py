@@ -32,7 +32,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 
-from common import ROOT, dlpack_include, eigen_include, quiet, say, tool  # noqa: E402
+from common import ROOT, configure, quiet, say, tool  # noqa: E402
 from places import Mutant, find, instrument  # noqa: E402
 
 SURVIVORS, RATES = HERE / "survivors.toml", HERE / "rates.toml"
@@ -92,17 +92,13 @@ class Tree:
         return found.hexdigest()[:12]
 
     def configure(self, sources: Path, build: Path, *options: str) -> None:
-        quiet(
-            [
-                *(tool("cmake"), "-S", sources, "-B", build, "-G", "Ninja", *options),
-                f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}",
-                f"-DDLPACK_INCLUDE_DIR={dlpack_include()}",
-                f"-DEIGEN_INCLUDE_DIR={eigen_include()}",
-                f"-DPython_EXECUTABLE={sys.executable}",
-                *("-DREFARRAY_PYTHON=ON", "-DREFARRAY_TESTS=OFF", "-DREFARRAY_LTO=OFF"),
-                "-DCMAKE_BUILD_TYPE=Release",
-                "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG",
-            ]
+        configure(
+            build,
+            *options,
+            f"-DPython_EXECUTABLE={sys.executable}",
+            *("-DREFARRAY_PYTHON=ON", "-DREFARRAY_TESTS=OFF", "-DREFARRAY_LTO=OFF"),
+            *("-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG"),
+            source=sources,
         )
 
     def compile(self) -> None:

@@ -16,13 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import partner_environments as environments
-from partner_environments import Environment, say
+from partner_environments import ROOT, Environment, say, show
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "docs"))
 import calls_page
 from calls_page import Library
-
-ROOT = Path(__file__).resolve().parents[3]
 
 EXCHANGE = ROOT / "tests" / "partners" / "calls" / "exchange.py"
 RESULTS = environments.WORK / "results"
@@ -162,12 +160,6 @@ def report(name: str, entry: dict[str, Any], problems: list[str]) -> list[str]:
     return [name, str(entry["version"]), str(len(entry["calls"])), *counts, str(len(problems))]
 
 
-def show(table: list[list[str]]) -> None:
-    widths = [max(len(row[i]) for row in [COLUMNS, *table]) for i in range(len(COLUMNS))]
-    for row in [COLUMNS, ["-" * width for width in widths], *table]:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)))
-
-
 def prepare(libraries: dict[str, Library], base: Path, wheel: Path) -> dict[str, Path]:
     """The interpreter of each environment, in which refarray is installed."""
     found = {}
@@ -205,7 +197,7 @@ def run_all(names: Iterable[str], base: Path, wheel: Path, update: bool) -> bool
         table.append(report(name, entry, problems))
         bad += bool(problems)
     say("calls of each library, by the outcome of an ordinary array")
-    show(table)
+    show(COLUMNS, table)
     if update:
         save(known, base)
     return not bad

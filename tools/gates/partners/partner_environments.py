@@ -8,11 +8,13 @@ import subprocess
 import sys
 import tomllib
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from common import ROOT, candidates, say, show
+
 WORK = ROOT / "build" / "partners"
 DATA = ROOT / "tests" / "partners" / "heavy" / "environments.toml"
 LIMITS = ROOT / "tests" / "partners" / "limits.toml"
@@ -43,26 +45,15 @@ class Environment:
         return self.folder / "bin" / "python"
 
 
-def say(text: str) -> None:
-    print(f"== {text}", flush=True)
-
-
 def environments() -> dict[str, Environment]:
     rows = tomllib.loads(DATA.read_text(encoding="utf-8"))
     return {name: Environment(name, **row) for name, row in rows.items()}
 
 
-def candidates() -> Iterator[Path]:
-    if sys.version_info[:2] == tuple(map(int, PYTHON.split("."))):
-        yield Path(sys.executable)
-    if found := shutil.which(f"python{PYTHON}"):
-        yield Path(found)
-    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    yield from sorted(pyenv.glob(f"{PYTHON}.*/bin/python{PYTHON}"), reverse=True)
-
-
 def interpreter() -> Path:
-    for path in candidates():  # a pyenv shim may not run
+    is_this = sys.version_info[:2] == tuple(map(int, PYTHON.split(".")))
+    own = [Path(sys.executable)] if is_this else []
+    for path in [*own, *candidates(f"python{PYTHON}")]:
         command = [path, "-c", "import venv, ensurepip"]
         if subprocess.run(command, check=False, capture_output=True).returncode == 0:
             return path
@@ -138,12 +129,6 @@ def run(environment: Environment, wheel: Path) -> tuple[str, ...]:
     return environment.name, title, str(tests - sum(bad)), str(failed), *numbers
 
 
-def show(rows: list[tuple[str, ...]]) -> None:
-    widths = [max(len(row[i]) for row in [COLUMNS, *rows]) for i in range(len(COLUMNS))]
-    for row in [COLUMNS, tuple("-" * width for width in widths), *rows]:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)))
-
-
 def run_all(names: Iterable[str], base: Path, wheel: Path) -> bool:
     """Runs the tests in the named environments; returns whether all passed."""
     known = environments()
@@ -155,5 +140,5 @@ def run_all(names: Iterable[str], base: Path, wheel: Path) -> bool:
         except subprocess.CalledProcessError as error:
             rows.append((name, known[name].partner, "0", f"set-up {error.returncode}", "0", "0"))
     say(f"partners in separate environments, Python {PYTHON}")
-    show(rows)
+    show(COLUMNS, rows)
     return all(row[3] == "0" for row in rows)
