@@ -201,7 +201,8 @@ def test_exchange_survives_allocation_failures(isolated: Any, scenario: str) -> 
     tensor."""
     pytest.importorskip("_testcapi", reason="only test builds of CPython can make allocations fail")
     # LSan does not work in a process whose allocations were made to fail.
-    assert isolated("out_of_memory_exchange.py", scenario, leaks=True).endswith("survived\n")
+    out = isolated("out_of_memory_scenarios.py", "dlpack", scenario, leaks=True)
+    assert out.endswith("survived\n")
 
 
 @pytest.mark.req("LIFE-03", "CONS-02")

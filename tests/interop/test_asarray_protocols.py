@@ -266,7 +266,7 @@ def test_dunder_buffer_written_in_python(adv: Any) -> None:
     ["buffer", "bytes", "asarray", "interface", "outside", "fallback", "all_refuse", "export"],
 )
 def test_imports_survive_allocation_failures(isolated: Any, scenario: str) -> None:
-    assert isolated("out_of_memory_interop.py", scenario) == "survived\n"
+    assert isolated("out_of_memory_scenarios.py", "buffers", scenario) == "survived\n"
 
 
 # --- copy
