@@ -60,7 +60,7 @@ CATEGORIES = {
 def tool(monkeypatch: pytest.MonkeyPatch) -> dict[str, ModuleType]:
     """The modules of the tool."""
     monkeypatch.syspath_prepend(str(TOOL))
-    names = ("rows", "stubs", "page", "untested")
+    names = ("rows", "stubs")
     for name in names:
         monkeypatch.delitem(sys.modules, name, raising=False)
     found = {name: importlib.import_module(name) for name in names}
@@ -102,12 +102,12 @@ def invented(tool: dict[str, ModuleType], parameters: str = "x, /, *, axis=None"
 def test_a_row_without_a_model_is_an_error(tool: dict[str, ModuleType]) -> None:
     row = invented(tool)
     models = {"sort": None}
-    wrong = list(tool["untested"].untested([row], models))
+    wrong = list(tool["rows"].untested([row], models))
     assert wrong == [
         "invent() has a row, but no model in tests/compute/properties/models",
         "sort() has a model in tests/compute/properties/models, but no row",
     ]
-    assert not list(tool["untested"].untested([row], {"invent": None}))
+    assert not list(tool["rows"].untested([row], {"invent": None}))
 
 
 def test_what_is_made_of_a_row(tool: dict[str, ModuleType]) -> None:
@@ -117,7 +117,7 @@ def test_what_is_made_of_a_row(tool: dict[str, ModuleType]) -> None:
     assert "def invent(x: Array, /, *, axis: SupportsIndex | None = None) -> Array: ...\n" in tool[
         "stubs"
     ].text([row])
-    assert "| `invent(x, /, *, axis=None)` | 2025.12 | The invented number. |" in tool["page"].text(
+    assert "| `invent(x, /, *, axis=None)` | 2025.12 | The invented number. |" in tool["rows"].page(
         [row]
     )
     with pytest.raises(SystemExit, match="has no type for 'unheard'"):

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from generated_page import write_or_check
+from generated_page import cells, write_or_check
 
 ROOT = Path(__file__).resolve().parents[2]
 FOREIGN = ROOT / "tests" / "foreign"
@@ -56,10 +56,6 @@ UNAVAILABLE = """
 | project | reason |
 | --- | --- |
 """
-
-
-def cells(*values: str) -> str:
-    return f"| {' | '.join(value.replace('|', chr(92) + '|') for value in values)} |\n"
 
 
 def results(data: dict[str, Any], recorded: dict[str, Any]) -> Iterator[str]:
@@ -106,9 +102,5 @@ def page() -> str:
     return text + "".join(cells(row["library"], row["reason"]) for row in data["unavailable"])
 
 
-def main(arguments: list[str]) -> int:
-    return write_or_check(PAGE, page(), arguments)
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(write_or_check(PAGE, page(), sys.argv[1:]))

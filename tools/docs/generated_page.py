@@ -12,3 +12,8 @@ def write_or_check(page: Path, text: str, arguments: list[str]) -> int:
     page.write_text(text, encoding="utf-8")
     print(f"wrote {page}")
     return 0
+
+
+def cells(*values: str) -> str:
+    """A line of a table in Markdown."""
+    return f"| {' | '.join(value.replace('|', chr(92) + '|') for value in values)} |\n"

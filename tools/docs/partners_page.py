@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from generated_page import write_or_check
+from generated_page import cells, write_or_check
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTNERS = ROOT / "tests" / "partners"
@@ -59,10 +59,6 @@ Behaviour that violates DLPack's text or common expectations; a test shows each.
 | partner | direction | versions | behaviour |
 | --- | --- | --- | --- |
 """
-
-
-def cells(*values: str) -> str:
-    return f"| {' | '.join(value.replace('|', chr(92) + '|') for value in values)} |\n"
 
 
 def spoken(facets: list[str]) -> str:
@@ -121,9 +117,5 @@ def page() -> str:
     return text
 
 
-def main(arguments: list[str]) -> int:
-    return write_or_check(PAGE, page(), arguments)
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(write_or_check(PAGE, page(), sys.argv[1:]))

@@ -9,6 +9,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from generated_page import write_or_check
+
 import refarray
 from refarray._layout_picture.svg import svg
 
@@ -27,15 +29,5 @@ def drawn() -> str:
     )
 
 
-def main() -> int:
-    if "--check" in sys.argv[1:]:
-        if not PICTURE.is_file() or PICTURE.read_text(encoding="utf-8") != drawn() + "\n":
-            print(f"{PICTURE} is outdated: run tools/docs/pictures.py")
-            return 1
-        return 0
-    PICTURE.write_text(drawn() + "\n", encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(PICTURE, drawn() + "\n", sys.argv[1:]))

@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import sys
 
-import page
 import stubs
-from rows import rows
-from untested import modelled, untested
+from rows import PAGE, modelled, page, rows, untested
 
 
 def main(arguments: list[str]) -> int:
@@ -22,7 +20,7 @@ def main(arguments: list[str]) -> int:
     if arguments not in ([], ["--check"]):
         sys.exit(__doc__)
     found = rows()
-    files = {stubs.STUB: stubs.text(found), page.PAGE: page.text(found)}
+    files = {stubs.STUB: stubs.text(found), PAGE: page(found)}
     files |= stubs.extension_texts(found)
     if not arguments:
         for path, text in files.items():
