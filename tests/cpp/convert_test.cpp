@@ -11,13 +11,10 @@
 #include "check.hpp"
 #include "core/copy/copy.hpp"
 
-namespace refarray::core {
 namespace {
 
-using check::Case;
-using check::check;
-using check::expect;
-using check::fails;
+using namespace refarray::core;
+using namespace refarray::check;
 
 DType type(const char* text) { return dtype_from_name(text).value(); }
 
@@ -187,4 +184,3 @@ const Case rounding_once("conversions round once, although float32 would round t
 });
 
 }  // namespace
-}  // namespace refarray::core

@@ -11,11 +11,10 @@
 #include "core/kernels/table.hpp"
 #include "placement.hpp"
 
-namespace refarray::core {
 namespace {
 
-using check::Case;
-using check::check;
+using namespace refarray::core;
+using namespace refarray::check;
 
 /// RAII: uses the kernels of a random instruction set, afterwards the plain ones.
 class RandomKernels {
@@ -185,4 +184,3 @@ const Case empty("copying an empty array accesses no memory", [] {
 });
 
 }  // namespace
-}  // namespace refarray::core

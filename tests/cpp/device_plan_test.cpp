@@ -12,13 +12,14 @@
 #include "host_kernels.hpp"
 #include "placement.hpp"
 
-namespace refarray::core {
 namespace {
 
-using check::Case;
-using check::check;
-using runtime::DeviceStep;
-using runtime::DeviceSteps;
+using namespace refarray::core;
+using namespace refarray::check;
+
+using refarray::runtime::DeviceStep;
+using refarray::runtime::DeviceSteps;
+namespace runtime = refarray::runtime;
 namespace kernels = runtime::kernels;
 
 // Kernels for packed elements read and write whole words around them.
@@ -317,17 +318,17 @@ const Case huge("copies of more than 2^31 words are split completely", [] {
   const Unmapped source{{kSide, kSide}, {2 * kSide, 2}, byte, 1 << 20};
   const Unmapped result{{kSide, kSide}, {3 * kSide, 3}, byte, std::uint64_t{1} << 40};
   const DeviceSteps strided = runtime::plan_device_copy(result.view(), source.view());
-  check::expect(words_of(strided), kSide * kSide, "words");
-  check::expect(strided.size(), std::size_t{16}, "launches");
+  expect(words_of(strided), kSide * kSide, "words");
+  expect(strided.size(), std::size_t{16}, "launches");
   const Unmapped transposed{{kSide * 64, kSide * 64}, {1, kSide * 64}, byte, 1 << 20};
   const Unmapped straight{{kSide * 64, kSide * 64}, {kSide * 64, 1}, byte, std::uint64_t{1} << 50};
   const DeviceSteps tiled = runtime::plan_device_copy(straight.view(), transposed.view());
-  check::expect(words_of(tiled), kSide * 64 * kSide * 64, "words of tiles");
+  expect(words_of(tiled), kSide * 64 * kSide * 64, "words of tiles");
   check(launches(tiled, "refarray_tiled_1") && tiled.size() == 512, "launches of the tiled kernel");
   const Unmapped line{{kSide * kSide}, {1}, byte, 1 << 20};
   const DeviceSteps moved = runtime::plan_device_copy(line.view(), line.view());
   check(moved.size() == 1 && moved[0].kind == DeviceStep::Kind::kMemcpy, "contiguous: one memcpy");
-  check::expect(moved[0].nbytes, kSide * kSide, "bytes");
+  expect(moved[0].nbytes, kSide * kSide, "bytes");
 });
 
 const Case wide_words("contiguous aligned memory is copied in words of 16 bytes", [] {
@@ -335,7 +336,7 @@ const Case wide_words("contiguous aligned memory is copied in words of 16 bytes"
   const Unmapped result{{100, 64}, {96, 1}, type("float32"), 1 << 30};
   const DeviceSteps steps = runtime::plan_device_copy(result.view(), source.view());
   check(steps.size() == 1 && launches(steps, "refarray_strided_16"), names_of(steps));
-  check::expect(words_of(steps), std::int64_t{100 * 16}, "words");
+  expect(words_of(steps), std::int64_t{100 * 16}, "words");
 });
 
 const Case shared_dst("if elements of dst share memory, one of their values remains", [] {
@@ -391,7 +392,7 @@ const Case wide_fills("contiguous memory is filled in words of 16 bytes for ever
   const std::byte value{7};
   const DeviceSteps steps = runtime::plan_device_fill(place.view(), &value);
   check(steps.size() == 1 && launches(steps, "refarray_fill_16"), names_of(steps));
-  check::expect(words_of(steps), std::int64_t{100000}, "words");
+  expect(words_of(steps), std::int64_t{100000}, "words");
 });
 
 const Case divisors("division by multiplication with magic numbers", [] {
@@ -410,4 +411,3 @@ const Case divisors("division by multiplication with magic numbers", [] {
 });
 
 }  // namespace
-}  // namespace refarray::core

@@ -9,17 +9,10 @@
 #include "check.hpp"
 #include "naive_floats.hpp"
 
-namespace refarray::core {
 namespace {
 
-using check::Case;
-using check::check;
-using check::defined_value;
-using check::Definition;
-using check::expect;
-using check::largest_finite;
-using check::plain_value;
-using check::sign_bit;
+using namespace refarray::core;
+using namespace refarray::check;
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -202,4 +195,3 @@ static_assert(Float4_e2m1fn{5}.value() == 3.0F);
 static_assert(Float16::from(65520.0F).code == 0x7C00);
 
 }  // namespace
-}  // namespace refarray::core

@@ -14,15 +14,10 @@
 #include "core/kernels/table.hpp"
 #include "naive.hpp"
 
-namespace refarray::core {
 namespace {
 
-using check::addresses;
-using check::Case;
-using check::check;
-using check::expect;
-using check::List;
-using check::Random;
+using namespace refarray::core;
+using namespace refarray::check;
 
 using Bytes = std::vector<std::byte>;
 
@@ -396,4 +391,3 @@ const Case names("kernel tables are selected by name", [] {
 });
 
 }  // namespace
-}  // namespace refarray::core

@@ -6,28 +6,15 @@
 #include "check.hpp"
 #include "dense.hpp"
 
-namespace refarray::core {
 namespace {
 
-using check::adjoint;
-using check::at;
-using check::bound;
-using check::Case;
-using check::check;
-using check::Dense;
-using check::empty;
-using check::expect;
-using check::kComplex;
-using check::kReal;
-using check::List;
-using check::norm;
-using check::Random;
-using check::read;
+using namespace refarray::core;
+using namespace refarray::check;
 
 /// B B^H + I of random numbers, with rows and columns scaled by `scale` to the power of the index.
 Dense positive_definite(Random& random, const DType& dtype, std::int64_t n, long double factor,
                         long double step) {
-  const Dense b = matrix_of(check::kMatrixKinds[0], random, dtype, n, n);
+  const Dense b = matrix_of(kMatrixKinds[0], random, dtype, n, n);
   Dense out = b * adjoint(b);
   for (std::int64_t i = 0; i < n; ++i) out(i, i) += 1;
   for (std::int64_t i = 0; i < n; ++i) {
@@ -140,10 +127,9 @@ const Case interrupts("an interrupt ends the work, within a matrix too", [] {
   for (const DType& dtype : {kReal, kComplex}) {
     const Array x = array_of(dtype, positive_definite(random, dtype, 300, 1, 1));
     const Array out = empty(dtype, {300, 300});
-    check::expect_interruptible(
+    expect_interruptible(
         [&](const InterruptCheck& check) { return cholesky(out, x, false, check); }, 3, "cholesky");
   }
 });
 
 }  // namespace
-}  // namespace refarray::core

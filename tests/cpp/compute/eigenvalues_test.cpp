@@ -6,24 +6,10 @@
 #include "compute/linalg/decompositions/eigh.hpp"
 #include "dense.hpp"
 
-namespace refarray::core {
 namespace {
 
-using check::adjoint;
-using check::at;
-using check::bound;
-using check::Case;
-using check::check;
-using check::Dense;
-using check::diagonal;
-using check::empty;
-using check::kComplex;
-using check::kReal;
-using check::List;
-using check::norm;
-using check::Random;
-using check::read;
-using check::Wide;
+using namespace refarray::core;
+using namespace refarray::check;
 
 constexpr std::int64_t kSizes[] = {1, 2, 3, 5, 17, 40};
 constexpr long double kInfinity = std::numeric_limits<long double>::infinity();
@@ -48,7 +34,7 @@ Dense lower_triangle(Dense a, const DType& dtype) {
 }
 
 const Case symmetric("Hermitian matrices: residuals, orthogonality, order", [] {
-  check::each_kind([](const DType& dtype, const check::MatrixKind& kind, const std::string& label) {
+  each_kind([](const DType& dtype, const MatrixKind& kind, const std::string& label) {
     Random random(71);
     for (const std::int64_t n : kSizes) {
       const Dense a = hermitian(matrix_of(kind, random, dtype, n, n));
@@ -62,7 +48,7 @@ const Case symmetric("Hermitian matrices: residuals, orthogonality, order", [] {
       const Dense w = read(at(values, 1)), v = read(at(vectors, 1)), u = read(at(alone, 1));
       check(norm(v * diagonal(w, n, n) * adjoint(v) - a) <= bound(a) * norm(a) + least(a),
             label + ": residual");
-      check(check::defect(v) <= bound(a), label + ": orthogonality");
+      check(defect(v) <= bound(a), label + ": orthogonality");
       check(norm(w - u) <= bound(a) * norm(a) + least(a), label + ": values");
       for (std::int64_t i = 1; i < n; ++i)
         check(w(i - 1, 0).real() <= w(i, 0).real() && u(i - 1, 0).real() <= u(i, 0).real(),
@@ -97,7 +83,7 @@ void check_normalized(const Dense& v, const std::string& label) {
 }
 
 const Case general("general matrices: residuals and phases", [] {
-  check::each_kind([](const DType& dtype, const check::MatrixKind& kind, const std::string& label) {
+  each_kind([](const DType& dtype, const MatrixKind& kind, const std::string& label) {
     Random random(72);
     for (const std::int64_t n : kSizes) {
       const Dense a = matrix_of(kind, random, dtype, n, n);
@@ -120,7 +106,7 @@ const Case general("general matrices: residuals and phases", [] {
 
 const Case conjugates("values of a real matrix are real or conjugate pairs", [] {
   Random random(73);
-  const Dense a = matrix_of(check::kMatrixKinds[0], random, kReal, 31, 31);
+  const Dense a = matrix_of(kMatrixKinds[0], random, kReal, 31, 31);
   const Array values = empty(kComplex, {31}), vectors = empty(kComplex, {31, 31});
   eig(values, vectors, array_of(kReal, a), {});
   const Dense w = read(values), v = read(vectors);
@@ -163,7 +149,7 @@ const Case exponents("elements of every magnitude have finite vectors", [] {
       for (Wide& each : a.elements)
         each = number(random, dtype) *
                std::exp2(static_cast<long double>(random.between(-1074, 1000)));
-      check_general(dtype, check::rounded(a), text("round ", round));
+      check_general(dtype, rounded(a), text("round ", round));
     }
   }
 });
@@ -172,15 +158,14 @@ const Case padded("orders that are extended by zeros", [] {
   Random random(77);
   for (const DType& dtype : {kReal, kComplex})
     for (const std::int64_t n : {127, 128, 132})
-      check_general(dtype, matrix_of(check::kMatrixKinds[0], random, dtype, n, n),
-                    text("order ", n));
+      check_general(dtype, matrix_of(kMatrixKinds[0], random, dtype, n, n), text("order ", n));
 });
 
 const Case nonfinite("NaN and infinities give NaN", [] {
   Random random(74);
   for (const DType& dtype : {kReal, kComplex}) {
     for (const long double value : {static_cast<long double>(NAN), kInfinity, -kInfinity}) {
-      Dense a = hermitian(matrix_of(check::kMatrixKinds[0], random, dtype, 30, 30));
+      Dense a = hermitian(matrix_of(kMatrixKinds[0], random, dtype, 30, 30));
       const Dense good = a;
       a(7, 3) = value;
       const Array x = stack_of(random, dtype, {a, good});
@@ -213,20 +198,19 @@ const Case nothing("matrices without elements, and no matrices", [] {
 const Case interrupts("an interrupt ends the work, within a matrix too", [] {
   Random random(75);
   for (const DType& dtype : {kReal, kComplex}) {
-    const Dense a = matrix_of(check::kMatrixKinds[0], random, dtype, 150, 150);
+    const Dense a = matrix_of(kMatrixKinds[0], random, dtype, 150, 150);
     const Array x = array_of(dtype, a);
     const Array w = empty(kReal, {150}), v = empty(dtype, {150, 150});
-    check::expect_interruptible([&](const InterruptCheck& check) { return eigh(w, v, x, check); },
-                                5, "eigh");
-    check::expect_interruptible([&](const InterruptCheck& check) { return eigvalsh(w, x, check); },
-                                2, "eigvalsh");
+    expect_interruptible([&](const InterruptCheck& check) { return eigh(w, v, x, check); }, 5,
+                         "eigh");
+    expect_interruptible([&](const InterruptCheck& check) { return eigvalsh(w, x, check); }, 2,
+                         "eigvalsh");
     const Array cw = empty(kComplex, {150}), cv = empty(kComplex, {150, 150});
-    check::expect_interruptible([&](const InterruptCheck& check) { return eig(cw, cv, x, check); },
-                                20, "eig");
-    check::expect_interruptible([&](const InterruptCheck& check) { return eigvals(cw, x, check); },
-                                10, "eigvals");
+    expect_interruptible([&](const InterruptCheck& check) { return eig(cw, cv, x, check); }, 20,
+                         "eig");
+    expect_interruptible([&](const InterruptCheck& check) { return eigvals(cw, x, check); }, 10,
+                         "eigvals");
   }
 });
 
 }  // namespace
-}  // namespace refarray::core

@@ -12,17 +12,10 @@
 #include "naive.hpp"
 #include "operands.hpp"
 
-namespace refarray::core {
 namespace {
 
-using check::Case;
-using check::check;
-using check::contiguous;
-using check::List;
-using check::Random;
-using check::random_array;
-using check::random_view;
-using check::same;
+using namespace refarray::core;
+using namespace refarray::check;
 
 std::string label(const ElementwiseRow& row, ScalarType dtype) {
   return text(row.name, " of ", kScalars[static_cast<std::size_t>(dtype)].name);
@@ -31,8 +24,8 @@ std::string label(const ElementwiseRow& row, ScalarType dtype) {
 template <class Body>
 void each_function_and_dtype(const Body& body) {
   for (const ElementwiseRow& row : kElementwiseRows) {
-    for (const ScalarType dtype : core::kComputableTypes)
-      if (core::contains(row.accepts, dtype)) body(row, dtype);
+    for (const ScalarType dtype : kComputableTypes)
+      if (contains(row.accepts, dtype)) body(row, dtype);
   }
 }
 
@@ -47,7 +40,7 @@ const Case every_row_has_kernels("every function has a kernel for each dtype it 
   each_function_and_dtype([](const ElementwiseRow& row, ScalarType dtype) {
     check(find_kernel(row.operation, dtype).function != nullptr, label(row, dtype));
   });
-  for (const ScalarType dtype : core::kComputableTypes)
+  for (const ScalarType dtype : kComputableTypes)
     check(find_where_kernel(dtype).function != nullptr, "where");
 });
 
@@ -183,4 +176,3 @@ const Case threads("threads and pieces do not change results, and an interrupt e
 });
 
 }  // namespace
-}  // namespace refarray::core

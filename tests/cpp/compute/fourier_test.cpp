@@ -15,24 +15,10 @@
 #include "naive_fourier.hpp"
 #include "operands.hpp"
 
-namespace refarray::core {
 namespace {
 
-using check::Case;
-using check::check;
-using check::contiguous;
-using check::dtype_of;
-using check::Form;
-using check::Guarded;
-using check::input_dtype;
-using check::input_length;
-using check::kForms;
-using check::List;
-using check::Numbers;
-using check::output_dtype;
-using check::output_length;
-using check::Random;
-using check::same;
+using namespace refarray::core;
+using namespace refarray::check;
 
 constexpr Direction kBoth[] = {Direction::kForward, Direction::kBackward};
 // Passes of every kind and their products, convolutions, and lengths that are powers of two.
@@ -97,7 +83,7 @@ Numbers sequence(const Array& x, std::int64_t row, int axis) {
   const std::int64_t length = x.layout.shape[axis], rows = x.layout.shape[1 - axis];
   Numbers out;
   for (std::int64_t k = 0; k < length; ++k)
-    out.push_back(check::element(x, axis == 0 ? k * rows + row : row * length + k));
+    out.push_back(element(x, axis == 0 ? k * rows + row : row * length + k));
   return out;
 }
 
@@ -134,8 +120,8 @@ void compare(Form kind, bool is_wide, const Array& x, int axis, std::int64_t n, 
     if (i == all.count - 1) {
       first = found;
       for (std::int64_t row = 0; row < rows; ++row) {
-        const Numbers wanted = check::naive(kind, sequence(x, row, axis), n, direction, scale);
-        const long double off = check::error(sequence(found, row, axis), wanted, is_wide);
+        const Numbers wanted = naive(kind, sequence(x, row, axis), n, direction, scale);
+        const long double off = error(sequence(found, row, axis), wanted, is_wide);
         check(off <= 0.6L * std::max(1.0L, std::log2(static_cast<long double>(n))),
               text(what, " has an error of ", std::to_string(static_cast<double>(off))));
       }
@@ -282,4 +268,3 @@ const Case long_sequences("one long sequence is interrupted, too", [] {
 });
 
 }  // namespace
-}  // namespace refarray::core

@@ -7,12 +7,10 @@
 #include "compute/linalg/decompositions/parts/tridiagonal.hpp"
 #include "dense.hpp"
 
-namespace refarray::core {
 namespace {
 
-using check::Case;
-using check::check;
-using check::Random;
+using namespace refarray::core;
+using namespace refarray::check;
 
 constexpr Index kOrder = 60;
 
@@ -22,7 +20,7 @@ Matrix<T> random_matrix(Random& random) {
   Matrix<T> out(kOrder, kOrder);
   for (Index j = 0; j < kOrder; ++j) {
     for (Index i = 0; i < kOrder; ++i) {
-      const check::Wide each = number(random, kDType);
+      const Wide each = number(random, kDType);
       if constexpr (kIsComplex<T>) {
         out(i, j) = T(each);
       } else {
@@ -86,4 +84,3 @@ const Case bidiagonal("bidiagonal matrices: the limit of iterations ends the wor
 });
 
 }  // namespace
-}  // namespace refarray::core

@@ -7,23 +7,10 @@
 #include "core/kernels/table.hpp"
 #include "dense.hpp"
 
-namespace refarray::core {
 namespace {
 
-using check::at;
-using check::bound;
-using check::Case;
-using check::check;
-using check::Dense;
-using check::empty;
-using check::expect;
-using check::kComplex;
-using check::kReal;
-using check::List;
-using check::norm;
-using check::Random;
-using check::read;
-using check::Wide;
+using namespace refarray::core;
+using namespace refarray::check;
 
 constexpr std::int64_t kSizes[] = {1, 2, 3, 5, 17, 40};
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -53,11 +40,11 @@ Reference eliminated(Dense a) {
 }
 
 const Case systems("solutions and inverses have small residuals", [] {
-  check::each_kind([](const DType& dtype, const check::MatrixKind& kind, const std::string& label) {
+  each_kind([](const DType& dtype, const MatrixKind& kind, const std::string& label) {
     Random random(41);
     for (const std::int64_t n : kSizes) {
       const Dense a = matrix_of(kind, random, dtype, n, n);
-      const Dense b = matrix_of(check::kMatrixKinds[0], random, dtype, n, 3);
+      const Dense b = matrix_of(kMatrixKinds[0], random, dtype, n, 3);
       const Array x1 = stack_of(random, dtype, {a}), x2 = stack_of(random, dtype, {b});
       const Array out = strided_array(random, dtype, {1, n, 3});
       const Outcome outcome = solve(out, x1, x2, {});
@@ -71,13 +58,13 @@ const Case systems("solutions and inverses have small residuals", [] {
       const bool is_scaled = kind.name == "graded over the whole range";
       if (is_scaled) continue;
       check(norm(a * y - b) <= bound(a) * (norm(a) * norm(y) + norm(b)), label);
-      check(norm(a * z - check::identity(n, n)) <= bound(a) * (norm(a) * norm(z) + 1), label);
+      check(norm(a * z - identity(n, n)) <= bound(a) * (norm(a) * norm(z) + 1), label);
     }
   });
 });
 
 const Case determinants("determinants are those of elimination in long double", [] {
-  check::each_kind([](const DType& dtype, const check::MatrixKind& kind, const std::string& label) {
+  each_kind([](const DType& dtype, const MatrixKind& kind, const std::string& label) {
     if (kind.name == "Hilbert" || kind.name == "rank 2") return;  // nothing but rounding errors
     Random random(42);
     for (const std::int64_t n : kSizes) {
@@ -145,7 +132,7 @@ const Case ranges("only results overflow and underflow", [] {
 const Case singular("a pivot that is exactly zero is reported with its place", [] {
   Random random(43);
   for (const DType& dtype : {kReal, kComplex}) {
-    Dense a = matrix_of(check::kMatrixKinds[0], random, dtype, 5, 5);
+    Dense a = matrix_of(kMatrixKinds[0], random, dtype, 5, 5);
     Dense bad = a;
     for (std::int64_t j = 0; j < 5; ++j) bad(3, j) = bad(1, j) * 2.0L;
     for (std::int64_t i = 0; i < 5; ++i) bad(i, 2) = 0;
@@ -164,7 +151,7 @@ const Case nonfinite("NaN and infinities give NaN, and end", [] {
   for (const DType& dtype : {kReal, kComplex}) {
     for (const double value : {static_cast<double>(NAN), kInfinity}) {
       for (const std::int64_t n : {1, 3, 40}) {
-        Dense a = matrix_of(check::kMatrixKinds[0], random, dtype, n, n);
+        Dense a = matrix_of(kMatrixKinds[0], random, dtype, n, n);
         a(n / 2, n / 3) = value;
         const Array x = array_of(dtype, a), out = empty(dtype, {n, n}), number = empty(dtype, {});
         check(inv(out, x, {}).ending == Ending::kDone);
@@ -188,7 +175,7 @@ const Case nothing("matrices without elements, and no matrices", [] {
     const Array no = empty(dtype, {0, 3, 3}), three = empty(dtype, {4, 3, 0});
     check(inv(no, no, {}).ending == Ending::kDone);
     Random random(47);
-    const Array matrices = check::stack_of(random, dtype, {4, check::identity(3, 3)});
+    const Array matrices = stack_of(random, dtype, {4, identity(3, 3)});
     check(solve(three, matrices, three, {}).ending == Ending::kDone);
   }
 });
@@ -196,7 +183,7 @@ const Case nothing("matrices without elements, and no matrices", [] {
 const Case bits("the bits depend on no layout, instruction set or number of threads", [] {
   Random random(45);
   for (const DType& dtype : {kReal, kComplex}) {
-    const Dense a = matrix_of(check::kMatrixKinds[0], random, dtype, 150, 150);
+    const Dense a = matrix_of(kMatrixKinds[0], random, dtype, 150, 150);
     const Array x = array_of(dtype, a);
     const Array expected = empty(dtype, {150, 150}), seen = empty(dtype, {150, 150});
     inv(expected, x, {});
@@ -221,10 +208,10 @@ const Case bits("the bits depend on no layout, instruction set or number of thre
 const Case interrupts("an interrupt ends the work, within a matrix too", [] {
   Random random(46);
   for (const DType& dtype : {kReal, kComplex}) {
-    const Array x = array_of(dtype, matrix_of(check::kMatrixKinds[0], random, dtype, 300, 300));
+    const Array x = array_of(dtype, matrix_of(kMatrixKinds[0], random, dtype, 300, 300));
     const Array out = empty(dtype, {300, 300}), number = empty(dtype, {}), log = empty(kReal, {});
     const auto each = [&](const auto& compute, int expected, const char* what) {
-      check::expect_interruptible(compute, expected, what);
+      expect_interruptible(compute, expected, what);
     };
     each([&](const InterruptCheck& check) { return det(number, x, check); }, 3, "det");
     each([&](const InterruptCheck& check) { return slogdet(number, log, x, check); }, 3, "slogdet");
@@ -235,11 +222,10 @@ const Case interrupts("an interrupt ends the work, within a matrix too", [] {
 
 const Case memory("matrices larger than any memory are refused", [] {
   for (const std::int64_t n : {std::int64_t{1} << 24, std::int64_t{1} << 31}) {
-    const Array one = core::new_array(kReal, List{1, 1}, true);
+    const Array one = new_array(kReal, List{1, 1}, true);
     const Array x = with_layout(one, Layout(List{n, n}, List{0, 0}), 0);
-    check::fails(Fault::kMemory, "no memory", [&] { det(empty(kReal, {}), x, {}); });
+    fails(Fault::kMemory, "no memory", [&] { det(empty(kReal, {}), x, {}); });
   }
 });
 
 }  // namespace
-}  // namespace refarray::core

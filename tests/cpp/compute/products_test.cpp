@@ -15,18 +15,10 @@
 #include "naive_products.hpp"
 #include "operands.hpp"
 
-namespace refarray::core {
 namespace {
 
-using check::Case;
-using check::check;
-using check::elements;
-using check::Guarded;
-using check::List;
-using check::Random;
-using check::random_array;
-using check::same;
-using check::with_type;
+using namespace refarray::core;
+using namespace refarray::check;
 
 constexpr int kMultiplied = 13;       // matmul takes the dtypes [1, kMultiplied)
 constexpr std::int64_t kLong = 8205;  // longer than what is packed at a time
@@ -99,8 +91,8 @@ List product_shape(const List& batch, const ArrayView& x1, const ArrayView& x2) 
 }
 
 std::string label(const ArrayView& x1, const ArrayView& x2) {
-  return text(name(x1.dtype), " ", check::show(x1.extents(), x1.stride_span()), " by ",
-              check::show(x2.extents(), x2.stride_span()));
+  return text(name(x1.dtype), " ", show(x1.extents(), x1.stride_span()), " by ",
+              show(x2.extents(), x2.stride_span()));
 }
 
 template <class Compute>
@@ -119,7 +111,7 @@ void compare_at_each_level(const Array& expected, const std::string& what, const
 }
 
 void compare_product(const Array& x1, const Array& x2, const List& batch = {}) {
-  const Array expected = check::product(x1, x2, product_shape(batch, x1, x2));
+  const Array expected = product(x1, x2, product_shape(batch, x1, x2));
   compare_at_each_level(expected, label(x1, x2),
                         [&](const ArrayView& out) { return matmul(out, x1, x2, {}); });
 }
@@ -127,7 +119,7 @@ void compare_product(const Array& x1, const Array& x2, const List& batch = {}) {
 void compare_vecdot(const Array& x1, const Array& x2) {
   List shape(x1.layout.shape, x1.layout.shape + x1.layout.ndim);
   shape.back() = 1;
-  const Array expected = check::sums_of_products(x1, x2, shape);
+  const Array expected = sums_of_products(x1, x2, shape);
   compare_at_each_level(expected, label(x1, x2),
                         [&](const ArrayView& out) { return vecdot(out, x1, x2, {}); });
 }
@@ -223,7 +215,7 @@ const Case strides_of_one("strides of axes of extent 1 are ignored", [] {
 
 const Case vectors("sums of products of rows", [] {
   Random random(36);
-  for (const ScalarType dtype : core::kComputableTypes) {
+  for (const ScalarType dtype : kComputableTypes) {
     if (dtype == ScalarType::kBool) continue;
     for (const std::int64_t extent : kExtents) {
       for (const List& shape :
@@ -303,4 +295,3 @@ const Case long_vectors("products of two long vectors are interrupted before the
 });
 
 }  // namespace
-}  // namespace refarray::core

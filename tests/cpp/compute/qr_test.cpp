@@ -6,21 +6,10 @@
 #include "check.hpp"
 #include "dense.hpp"
 
-namespace refarray::core {
 namespace {
 
-using check::at;
-using check::bound;
-using check::Case;
-using check::check;
-using check::Dense;
-using check::empty;
-using check::kComplex;
-using check::kReal;
-using check::List;
-using check::norm;
-using check::Random;
-using check::read;
+using namespace refarray::core;
+using namespace refarray::check;
 
 constexpr std::int64_t kShapes[][2] = {{1, 1}, {2, 2},   {5, 3},   {3, 5},  {1, 7},
                                        {7, 1}, {50, 50}, {60, 20}, {20, 60}};
@@ -29,7 +18,7 @@ void check_factors(const Dense& a, const Dense& q, const Dense& r, const std::st
   // A subnormal result may be off by the least number.
   const long double least = 1e-322L * static_cast<long double>(a.rows * a.columns);
   check(norm(q * r - a) <= bound(a) * norm(a) + least, label + ": residual");
-  check(check::defect(q) <= bound(a), label + ": orthogonality");
+  check(defect(q) <= bound(a), label + ": orthogonality");
   for (std::int64_t i = 0; i < r.rows; ++i) {
     for (std::int64_t j = 0; j < std::min(i, r.columns); ++j)
       check(std::abs(r(i, j)) == 0, label + ": below the diagonal");
@@ -38,7 +27,7 @@ void check_factors(const Dense& a, const Dense& q, const Dense& r, const std::st
 }
 
 const Case residuals("the factors have small residuals", [] {
-  check::each_kind([](const DType& dtype, const check::MatrixKind& kind, const std::string& label) {
+  each_kind([](const DType& dtype, const MatrixKind& kind, const std::string& label) {
     Random random(61);
     for (const auto& [m, n] : kShapes) {
       const Dense a = matrix_of(kind, random, dtype, m, n);
@@ -70,7 +59,7 @@ const Case nonfinite("NaN and infinities give NaN", [] {
   for (const DType& dtype : {kReal, kComplex}) {
     for (const long double value :
          {static_cast<long double>(NAN), std::numeric_limits<long double>::infinity()}) {
-      Dense a = matrix_of(check::kMatrixKinds[0], random, dtype, 5, 4);
+      Dense a = matrix_of(kMatrixKinds[0], random, dtype, 5, 4);
       const Dense good = a;
       a(3, 2) = value;
       const Array q = empty(dtype, {2, 5, 4}), r = empty(dtype, {2, 4, 4});
@@ -84,9 +73,9 @@ const Case nonfinite("NaN and infinities give NaN", [] {
 const Case nothing("matrices without elements, and no matrices", [] {
   for (const DType& dtype : {kReal, kComplex}) {
     Random random(63);
-    const Array q = check::strided_array(random, dtype, {2, 3, 3});
+    const Array q = strided_array(random, dtype, {2, 3, 3});
     check(qr(q, empty(dtype, {2, 3, 0}), empty(dtype, {2, 3, 0}), {}).ending == Ending::kDone);
-    check(norm(read(at(q, 1)) - check::identity(3, 3)) == 0);
+    check(norm(read(at(q, 1)) - identity(3, 3)) == 0);
     check(qr(empty(dtype, {3, 0}), empty(dtype, {0, 0}), empty(dtype, {3, 0}), {}).ending ==
           Ending::kDone);
     check(qr(empty(dtype, {0, 0}), empty(dtype, {0, 3}), empty(dtype, {0, 3}), {}).ending ==
@@ -99,12 +88,10 @@ const Case nothing("matrices without elements, and no matrices", [] {
 const Case interrupts("an interrupt ends the work, within a matrix too", [] {
   Random random(64);
   for (const DType& dtype : {kReal, kComplex}) {
-    const Array x = array_of(dtype, matrix_of(check::kMatrixKinds[0], random, dtype, 200, 200));
+    const Array x = array_of(dtype, matrix_of(kMatrixKinds[0], random, dtype, 200, 200));
     const Array q = empty(dtype, {200, 200}), r = empty(dtype, {200, 200});
-    check::expect_interruptible([&](const InterruptCheck& check) { return qr(q, r, x, check); }, 4,
-                                "qr");
+    expect_interruptible([&](const InterruptCheck& check) { return qr(q, r, x, check); }, 4, "qr");
   }
 });
 
 }  // namespace
-}  // namespace refarray::core

@@ -11,18 +11,10 @@
 #include "naive.hpp"
 #include "operands.hpp"
 
-namespace refarray::core {
 namespace {
 
-using check::Case;
-using check::check;
-using check::contiguous;
-using check::Guarded;
-using check::List;
-using check::Random;
-using check::random_array;
-using check::random_view;
-using check::same;
+using namespace refarray::core;
+using namespace refarray::check;
 
 std::string label(const ReductionRow& row, ScalarType dtype) {
   return text(row.name, " of ", kScalars[static_cast<std::size_t>(dtype)].name);
@@ -35,8 +27,8 @@ bool is_scan(Reduction operation) {
 template <class Body>
 void each_function_and_dtype(const Body& body) {
   for (const ReductionRow& row : kReductionRows) {
-    for (const ScalarType dtype : core::kComputableTypes)
-      if (core::contains(row.accepts, dtype)) body(row, dtype);
+    for (const ScalarType dtype : kComputableTypes)
+      if (contains(row.accepts, dtype)) body(row, dtype);
   }
 }
 
@@ -139,7 +131,7 @@ const Case threads("threads do not change results", [] {
     layout.strides[1] = 2;
     const Array strided = with_layout(whole, layout, 0);
     for (const ReductionRow& row : kReductionRows) {
-      if (!core::contains(row.accepts, dtype)) continue;
+      if (!contains(row.accepts, dtype)) continue;
       for (const std::uint64_t axes : {1, 2}) {
         const Array alone = computed(row, strided, axes);
         set_copy_threads(3);
@@ -153,4 +145,3 @@ const Case threads("threads do not change results", [] {
 });
 
 }  // namespace
-}  // namespace refarray::core

@@ -6,22 +6,10 @@
 #include "check.hpp"
 #include "dense.hpp"
 
-namespace refarray::core {
 namespace {
 
-using check::adjoint;
-using check::at;
-using check::bound;
-using check::Case;
-using check::check;
-using check::Dense;
-using check::empty;
-using check::kComplex;
-using check::kReal;
-using check::List;
-using check::norm;
-using check::Random;
-using check::read;
+using namespace refarray::core;
+using namespace refarray::check;
 
 constexpr std::int64_t kShapes[][2] = {{1, 1},   {2, 2},   {5, 3},   {3, 5},   {1, 7},   {7, 1},
                                        {17, 17}, {50, 50}, {60, 20}, {20, 60}, {33, 10}, {10, 33}};
@@ -35,8 +23,8 @@ void check_factors(const Dense& a, const Factors& of, const std::string& label) 
   const long double least = 1e-322L * static_cast<long double>(a.rows * a.columns);
   check(norm(u * diagonal(s, u.columns, vh.rows) * vh - a) <= bound(a) * norm(a) + least,
         label + ": residual");
-  check(check::defect(u) <= bound(a), label + ": U");
-  check(check::defect(adjoint(vh)) <= bound(a), label + ": Vh");
+  check(defect(u) <= bound(a), label + ": U");
+  check(defect(adjoint(vh)) <= bound(a), label + ": Vh");
   for (std::int64_t i = 0; i < s.rows; ++i) {
     check(s(i, 0).real() >= 0, label + ": sign");
     check(i == 0 || s(i, 0).real() <= s(i - 1, 0).real(), label + ": order");
@@ -44,7 +32,7 @@ void check_factors(const Dense& a, const Factors& of, const std::string& label) 
 }
 
 const Case residuals("the factors have small residuals", [] {
-  check::each_kind([](const DType& dtype, const check::MatrixKind& kind, const std::string& label) {
+  each_kind([](const DType& dtype, const MatrixKind& kind, const std::string& label) {
     Random random(81);
     for (const auto& [m, n] : kShapes) {
       const std::int64_t k = std::min(m, n);
@@ -91,14 +79,14 @@ const Case repeated("the vectors of many zeros among the singular values are ort
   for (const DType& dtype : {kReal, kComplex}) {
     for (const std::int64_t n : {21, 29, 40, 77}) {
       // Copies of three columns, some of them off by a rounding error.
-      const Dense columns = matrix_of(check::kMatrixKinds[0], random, dtype, n, 3);
+      const Dense columns = matrix_of(kMatrixKinds[0], random, dtype, n, 3);
       Dense a(n, n);
       for (std::int64_t j = 0; j < n; ++j) {
         const std::int64_t from = random.between(0, 2);
         const long double factor = random.between(0, 1) == 0 ? 1 : 1 + 0x1p-52L;
         for (std::int64_t i = 0; i < n; ++i) a(i, j) = columns(i, from) * factor;
       }
-      a = check::rounded(a);
+      a = rounded(a);
       const Array u = empty(dtype, {n, n}), s = empty(kReal, {n}), vh = empty(dtype, {n, n});
       check(svd(u, s, vh, array_of(dtype, a), {}).ending == Ending::kDone);
       check_factors(a, {read(u), read(s), read(vh)}, text("copies of columns, ", n));
@@ -112,7 +100,7 @@ const Case nonfinite("NaN and infinities give NaN", [] {
     for (const long double value :
          {static_cast<long double>(NAN), std::numeric_limits<long double>::infinity()}) {
       for (const std::int64_t n : {3, 30}) {
-        Dense a = matrix_of(check::kMatrixKinds[0], random, dtype, 30, n);
+        Dense a = matrix_of(kMatrixKinds[0], random, dtype, 30, n);
         const Dense good = a;
         a(20, n / 2) = value;
         const Array x = stack_of(random, dtype, {a, good});
@@ -132,11 +120,11 @@ const Case nonfinite("NaN and infinities give NaN", [] {
 const Case nothing("matrices without elements, and no matrices", [] {
   Random random(84);
   for (const DType& dtype : {kReal, kComplex}) {
-    const Array u = check::strided_array(random, dtype, {2, 3, 3}), s = empty(kReal, {2, 0});
+    const Array u = strided_array(random, dtype, {2, 3, 3}), s = empty(kReal, {2, 0});
     check(svd(u, s, empty(dtype, {2, 0, 0}), empty(dtype, {2, 3, 0}), {}).ending == Ending::kDone);
-    check(norm(read(at(u, 1)) - check::identity(3, 3)) == 0);
+    check(norm(read(at(u, 1)) - identity(3, 3)) == 0);
     check(svd(empty(dtype, {2, 0, 0}), s, u, empty(dtype, {2, 0, 3}), {}).ending == Ending::kDone);
-    check(norm(read(at(u, 1)) - check::identity(3, 3)) == 0);
+    check(norm(read(at(u, 1)) - identity(3, 3)) == 0);
     check(svd(empty(dtype, {2, 3, 0}), s, empty(dtype, {2, 0, 0}), empty(dtype, {2, 3, 0}), {})
               .ending == Ending::kDone);
     check(svdvals(s, empty(dtype, {2, 0, 3}), {}).ending == Ending::kDone);
@@ -148,22 +136,21 @@ const Case nothing("matrices without elements, and no matrices", [] {
 const Case interrupts("an interrupt ends the work, within a matrix too", [] {
   Random random(85);
   for (const DType& dtype : {kReal, kComplex}) {
-    const Dense a = matrix_of(check::kMatrixKinds[0], random, dtype, 64, 64);
+    const Dense a = matrix_of(kMatrixKinds[0], random, dtype, 64, 64);
     const Array x = stack_of(random, dtype, {a, a, a});
     const Array u = empty(dtype, {3, 64, 64}), s = empty(kReal, {3, 64});
-    check::expect_interruptible([&](const InterruptCheck& check) { return svd(u, s, u, x, check); },
-                                3, "svd");
-    check::expect_interruptible([&](const InterruptCheck& check) { return svdvals(s, x, check); },
-                                1, "svdvals");
-    const Array large = array_of(dtype, matrix_of(check::kMatrixKinds[0], random, dtype, 200, 150));
+    expect_interruptible([&](const InterruptCheck& check) { return svd(u, s, u, x, check); }, 3,
+                         "svd");
+    expect_interruptible([&](const InterruptCheck& check) { return svdvals(s, x, check); }, 1,
+                         "svdvals");
+    const Array large = array_of(dtype, matrix_of(kMatrixKinds[0], random, dtype, 200, 150));
     const Array q = empty(dtype, {200, 150}), values = empty(kReal, {150}),
                 p = empty(dtype, {150, 150});
-    check::expect_interruptible(
+    expect_interruptible(
         [&](const InterruptCheck& check) { return svd(q, values, p, large, check); }, 10, "svd");
-    check::expect_interruptible(
-        [&](const InterruptCheck& check) { return svdvals(values, large, check); }, 3, "svdvals");
+    expect_interruptible([&](const InterruptCheck& check) { return svdvals(values, large, check); },
+                         3, "svdvals");
   }
 });
 
 }  // namespace
-}  // namespace refarray::core
