@@ -133,42 +133,6 @@ const Case padded_views("padded and whole-byte elements are byte-aligned", [] {
   }
 });
 
-/// All bytes that contain a bit of an element.
-std::set<std::int64_t> bytes_of(const Array& array, const std::byte* origin) {
-  std::set<std::int64_t> out;
-  for (const std::int64_t element : addresses(array.layout)) {
-    const std::int64_t from = bit_of(array, origin, element);
-    for (std::int64_t bit = from; bit < from + array.dtype.stored_bits(); ++bit)
-      out.insert(bit >> 3);
-  }
-  return out;
-}
-
-const Case overlap_model("may_overlap() compares byte ranges exactly", [] {
-  Random random(5);
-  int overlapping = 0;
-  int disjoint = 0;
-  for (int round = 0; round < 6000; ++round) {
-    const DType& dtype = round % 3 == 0 ? kFour : round % 3 == 1 ? kSix : kInt16;
-    const Array whole = new_array(dtype, List{4000}, false);
-    const auto random_part = [&] {
-      const Layout layout = random_view(random, static_cast<std::size_t>(random.between(0, 3)));
-      return with_layout(whole, layout, 1500 + random.between(-40, 40));
-    };
-    const Array a = random_part();
-    const Array b = random_part();
-    const std::set<std::int64_t> of_a = bytes_of(a, whole.data);
-    const std::set<std::int64_t> of_b = bytes_of(b, whole.data);
-    const bool meet = !of_a.empty() && !of_b.empty() && *of_a.begin() <= *of_b.rbegin() &&
-                      *of_b.begin() <= *of_a.rbegin();
-    expect(may_overlap(a, b), meet);
-    expect(may_overlap(b, a), meet);
-    (meet ? overlapping : disjoint) += 1;
-  }
-  check(overlapping > 500 && disjoint > 500,
-        text(overlapping, " overlapping, ", disjoint, " disjoint"));
-});
-
 const Case overlap_edges("may_overlap() of adjacent, empty and overflowing ranges", [] {
   const Array whole = new_array(kFour, List{4}, true);
   const Array first = with_layout(whole, Layout(List{1}, List{1}), 0);

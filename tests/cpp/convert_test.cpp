@@ -10,36 +10,19 @@
 
 #include "check.hpp"
 #include "core/copy/copy.hpp"
+#include "placement.hpp"
 
 namespace {
 
 using namespace refarray::core;
 using namespace refarray::check;
 
-DType type(const char* text) { return dtype_from_name(text).value(); }
-
-/// The 27 scalar types, and the padded form of the three sub-byte ones.
-std::vector<DType> all_types() {
-  std::vector<DType> types;
-  for (const ScalarInfo& row : kScalars) {
-    types.push_back(DType{row.kind, row.bits});
-    if (types.back().is_sub_byte()) types.push_back(DType{row.kind, row.bits, 1, true});
-  }
-  return types;
-}
-
 const Case rejected("invalid conversions and shapes are rejected", [] {
   std::array<std::byte, 64> memory{};
   const std::array<std::int64_t, 2> extents{2, 3};
   const std::int64_t stride = 1;
-  const auto array = [&](const char* name, int extent) {
-    ArrayView view;
-    view.data = memory.data();
-    view.dtype = type(name);
-    view.ndim = 1;
-    view.shape = &extents[static_cast<std::size_t>(extent)];
-    view.strides = &stride;
-    return view;
+  const auto array = [&](const char* name, std::size_t extent) {
+    return view_at(memory.data(), type(name), {&extents[extent], 1}, &stride);
   };
   const ArrayView real = array("float32", 0);
   fails(Fault::kType, "no conversion from complex64 to float32",
@@ -64,13 +47,8 @@ const Case rules("can_convert()", [] {
 template <class D, class S>
 D converted(const char* to, const char* from, S value) {
   D out{};
-  ArrayView dst;
-  dst.dtype = type(to);
-  dst.data = reinterpret_cast<std::byte*>(&out);
-  ArrayView src;
-  src.dtype = type(from);
-  src.data = reinterpret_cast<std::byte*>(&value);
-  copy(dst, src);
+  copy(view_at(reinterpret_cast<std::byte*>(&out), type(to)),
+       view_at(reinterpret_cast<std::byte*>(&value), type(from)));
   return out;
 }
 
@@ -123,26 +101,12 @@ const Case numbers("integers, bool and complex", [] {
   check(half[0] == 0x3E00 && half[1] == 0xFC00);
 });
 
-/// A contiguous one-dimensional array at `memory`.
-ArrayView row_of(const char* name, std::byte* memory, const std::int64_t& count) {
-  static const std::int64_t stride = 1;
-  ArrayView view;
-  view.data = memory;
-  view.dtype = type(name);
-  view.ndim = 1;
-  view.shape = &count;
-  view.strides = &stride;
-  return view;
-}
-
 template <std::size_t Size>
 std::array<int, Size> repacked(const char* to, const char* from, std::int64_t count,
                                std::vector<int> bytes) {
-  std::vector<std::byte> source;
+  Bytes source, memory(Size, std::byte{0xFF});
   for (const int each : bytes) source.push_back(static_cast<std::byte>(each));
-  std::array<std::byte, Size> memory;
-  memory.fill(std::byte{0xFF});
-  copy(row_of(to, memory.data(), count), row_of(from, source.data(), count));
+  copy(row_major(type(to), {count}, 0).in(memory), row_major(type(from), {count}, 0).in(source));
   std::array<int, Size> out{};
   for (std::size_t i = 0; i < Size; ++i) out[i] = std::to_integer<int>(memory[i]);
   return out;

@@ -93,7 +93,7 @@ const Case pairs("every pair of types with random layouts", [] {
     for (const DType& to : all_types()) {
       if (!can_convert(from, to)) continue;
       for (int round = 0; round < 12; ++round) {
-        const Numbers shape = random_shape();
+        const List shape = random_shape();
         expect_device_copy(random_placement(to, shape, false), random_placement(from, shape, true));
       }
     }
@@ -159,15 +159,15 @@ const Case vectors("vector types: packed, padded and of odd sizes", [] {
       DType to = from;
       to.padded = from.is_sub_byte() && random_below(2) == 0;
       from.padded = from.is_sub_byte() && random_below(2) == 0;
-      const Numbers shape = random_shape();
+      const List shape = random_shape();
       expect_device_copy(random_placement(to, shape, false), random_placement(from, shape, true));
     }
   }
 });
 
 /// A column-major placement of `shape`.
-Placement transposed(const DType& dtype, const Numbers& shape, std::int64_t first) {
-  Placement out = row_major(dtype, Numbers(shape.rbegin(), shape.rend()), first);
+Placement transposed(const DType& dtype, const List& shape, std::int64_t first) {
+  Placement out = row_major(dtype, List(shape.rbegin(), shape.rend()), first);
   std::reverse(out.shape.begin(), out.shape.end());
   std::reverse(out.strides.begin(), out.strides.end());
   return out;
@@ -181,9 +181,8 @@ const Case transposes("transposes of any size and alignment use the tiled kernel
       {"float64", "refarray_tiled_8"},
       {"complex128", "refarray_strided_16"}};
   for (const auto& [dtype, kernel] : types) {
-    for (const Numbers& shape :
-         {Numbers{70, 131}, Numbers{5, 64, 65}, Numbers{129, 9, 40}, Numbers{300, 8},
-          Numbers{257, 259}, Numbers{128, 128}, Numbers{8, 8}, Numbers{4, 3, 130, 9}}) {
+    for (const List& shape : {List{70, 131}, List{5, 64, 65}, List{129, 9, 40}, List{300, 8},
+                              List{257, 259}, List{128, 128}, List{8, 8}, List{4, 3, 130, 9}}) {
       for (std::int64_t first = 0; first < 4; ++first) {
         Placement source = transposed(type(dtype), shape, first);
         const Placement result = row_major(type(dtype), shape, 3 - first);
@@ -200,8 +199,8 @@ const Case transposes("transposes of any size and alignment use the tiled kernel
 
 const Case short_rows("transposes of only a few words across, in every axis order", [] {
   for (const char* dtype : {"uint8", "float16", "float32", "float64"}) {
-    Numbers shape = {2, 3, 70, 40};
-    Numbers order = {0, 1, 2, 3};
+    List shape = {2, 3, 70, 40};
+    List order = {0, 1, 2, 3};
     do {
       Placement source = row_major(type(dtype), {2, 3, 70, 40}, 1);
       const Placement straight = source;
@@ -219,7 +218,7 @@ const Case short_rows("transposes of only a few words across, in every axis orde
 const Case large("random layouts of many thread blocks and tiles", [] {
   for (const char* dtype : {"uint8", "float16", "float32", "float64", "complex128", "float16x3"}) {
     for (int round = 0; round < 80; ++round) {
-      Numbers shape(static_cast<std::size_t>(1 + random_below(4)));
+      List shape(static_cast<std::size_t>(1 + random_below(4)));
       for (std::int64_t& extent : shape) extent = 1 + random_below(shape.size() < 3 ? 200 : 24);
       expect_device_copy(random_placement(type(dtype), shape, false),
                          random_placement(type(dtype), shape, random_below(2) == 0));
@@ -263,7 +262,7 @@ const Case packed_rows("contiguous packed rows are copied as bytes, except their
 const Case many_axes("copies with more axes than a kernel supports are split into several launches",
                      [] {
                        for (const std::size_t rank : {16U, 17U, 18U, 19U}) {
-                         const Numbers shape(rank, 2);
+                         const List shape(rank, 2);
                          for (const char* from : {"int8", "float32"}) {
                            for (const char* to : {"float32", "int8"}) {
                              const DeviceSteps steps =
@@ -273,7 +272,7 @@ const Case many_axes("copies with more axes than a kernel supports are split int
                            }
                          }
                        }
-                       Numbers shape(64, 1);
+                       List shape(64, 1);
                        shape[3] = 5;
                        shape[63] = 7;
                        expect_device_copy(random_placement(type("float32"), shape, false),
@@ -282,18 +281,12 @@ const Case many_axes("copies with more axes than a kernel supports are split int
 
 /// A view of memory that does not exist, for plans that are not executed.
 struct Unmapped {
-  Numbers shape;
-  Numbers strides;
+  List shape;
+  List strides;
   DType dtype;
   std::uint64_t address;
   ArrayView view() const {
-    ArrayView out;
-    out.data = reinterpret_cast<std::byte*>(address);
-    out.dtype = dtype;
-    out.ndim = static_cast<int>(shape.size());
-    out.shape = shape.data();
-    out.strides = strides.data();
-    return out;
+    return view_at(reinterpret_cast<std::byte*>(address), dtype, shape, strides.data());
   }
 };
 
@@ -352,7 +345,7 @@ const Case shared_dst("if elements of dst share memory, one of their values rema
       bool found = false;
       for (std::int64_t row = 0; row < 6; ++row) {
         Bytes other = seen;
-        copy(result.element(other, i), source.element(memory, row * 7 + i));
+        copy(result.at(other, i), source.at(memory, row * 7 + i));
         found = found || other == seen;
       }
       check(found, dtype);
@@ -368,11 +361,11 @@ const Case fills("fills of every type with random layouts", [] {
   for (const DType& dtype : types) {
     check(runtime::can_fill(dtype), name(dtype));
     for (int round = 0; round < 40; ++round) {
-      const Placement place = with_margin(
-          random_placement(dtype, round == 0 ? Numbers{40, 33} : random_shape(), false));
+      const Placement place =
+          with_margin(random_placement(dtype, round == 0 ? List{40, 33} : random_shape(), false));
       Placement one = row_major(dtype, {}, 0);
       one.shape = place.shape;
-      one.strides = Numbers(place.shape.size(), 0);
+      one.strides = List(place.shape.size(), 0);
       Bytes value = random_bytes(16);
       Bytes seen = random_bytes(place.nbytes);
       Bytes expected = seen;

@@ -54,27 +54,18 @@ struct HostKernel {
   std::size_t shared;  // bytes of static shared memory per block
 };
 
-/// In the order of kKernelNames.
-inline constexpr std::array<HostKernel, kKernelNames.size()> kHostKernels{{
-    {"refarray_strided_1", &detail::run_on_host<Strided<1>>, detail::kSharedBytes<Strided<1>>},
-    {"refarray_strided_2", &detail::run_on_host<Strided<2>>, detail::kSharedBytes<Strided<2>>},
-    {"refarray_strided_4", &detail::run_on_host<Strided<4>>, detail::kSharedBytes<Strided<4>>},
-    {"refarray_strided_8", &detail::run_on_host<Strided<8>>, detail::kSharedBytes<Strided<8>>},
-    {"refarray_strided_16", &detail::run_on_host<Strided<16>>, detail::kSharedBytes<Strided<16>>},
-    {"refarray_fill_1", &detail::run_on_host<Fill<1>>, detail::kSharedBytes<Fill<1>>},
-    {"refarray_fill_2", &detail::run_on_host<Fill<2>>, detail::kSharedBytes<Fill<2>>},
-    {"refarray_fill_4", &detail::run_on_host<Fill<4>>, detail::kSharedBytes<Fill<4>>},
-    {"refarray_fill_8", &detail::run_on_host<Fill<8>>, detail::kSharedBytes<Fill<8>>},
-    {"refarray_fill_16", &detail::run_on_host<Fill<16>>, detail::kSharedBytes<Fill<16>>},
-    {"refarray_tiled_1", &detail::run_on_host<Tiled<1>>, detail::kSharedBytes<Tiled<1>>},
-    {"refarray_tiled_2", &detail::run_on_host<Tiled<2>>, detail::kSharedBytes<Tiled<2>>},
-    {"refarray_tiled_4", &detail::run_on_host<Tiled<4>>, detail::kSharedBytes<Tiled<4>>},
-    {"refarray_tiled_8", &detail::run_on_host<Tiled<8>>, detail::kSharedBytes<Tiled<8>>},
-    {"refarray_rows", &detail::run_on_host<Rows>, detail::kSharedBytes<Rows>},
-    {"refarray_bits", &detail::run_on_host<Bits>, detail::kSharedBytes<Bits>},
-    {"refarray_fill_bits", &detail::run_on_host<FillBits>, detail::kSharedBytes<FillBits>},
-    {"refarray_cast", &detail::run_on_host<Cast>, detail::kSharedBytes<Cast>},
-}};
+/// Of the bodies in the order of kKernelNames.
+template <class... Bodies>
+constexpr std::array<HostKernel, kKernelNames.size()> host_kernels_of() {
+  static_assert(sizeof...(Bodies) == kKernelNames.size());
+  std::size_t i = 0;
+  return {
+      HostKernel{kKernelNames[i++], &detail::run_on_host<Bodies>, detail::kSharedBytes<Bodies>}...};
+}
+inline constexpr auto kHostKernels =
+    host_kernels_of<Strided<1>, Strided<2>, Strided<4>, Strided<8>, Strided<16>, Fill<1>, Fill<2>,
+                    Fill<4>, Fill<8>, Fill<16>, Tiled<1>, Tiled<2>, Tiled<4>, Tiled<8>, Rows, Bits,
+                    FillBits, Cast>();
 
 /// nullptr for an unknown name.
 inline const HostKernel* host_kernel(std::string_view name) noexcept {

@@ -1,7 +1,7 @@
-// Tests of core/layout.hpp: edge cases, and random layouts compared with the naive model.
+// Tests of core/layout.hpp: edge cases. tests/fuzz/layout_fuzz.cpp compares random layouts with the
+// naive model.
 #include "core/layout.hpp"
 
-#include <algorithm>
 #include <limits>
 
 #include "check.hpp"
@@ -167,37 +167,6 @@ const Case range_refused("overflowing bit ranges are rejected", [] {
   check(bit_range(List{2}, List{-1}, kFour).has_value());
 });
 
-const Case model("ranges, sizes and contiguity agree with the naive model", [] {
-  Random random(20260101);
-  for (int round = 0; round < 20000; ++round) {
-    const auto rank = static_cast<std::size_t>(random.between(0, 4));
-    const List shape = random.list(rank, round % 5 == 0 ? 0 : 1, 4);
-    List strides = random.list(rank, -6, 6);
-    if (round % 2 == 0) {  // similar to a contiguous layout, which random strides rarely are
-      const Layout contiguous = c_layout(shape);
-      strides.assign(contiguous.strides, contiguous.strides + rank);
-      if (round % 4 == 0) std::reverse(strides.begin(), strides.end());
-      if (rank > 0 && round % 3 == 0)
-        strides[static_cast<std::size_t>(random.between(0, 9)) % rank] = random.between(-6, 6);
-    }
-    const std::string note = show(shape, strides);
-    const List all = addresses(shape, strides);
-    List sorted = all;
-    std::sort(sorted.begin(), sorted.end());
-    expect(checked_size(shape), static_cast<std::int64_t>(all.size()), note);
-    expect(size_of(shape), static_cast<std::int64_t>(all.size()), note);
-    const DType& dtype = kTypes[static_cast<std::size_t>(round) % std::size(kTypes)];
-    const BitRange range = checked_bit_range(shape, strides, dtype);
-    const std::int64_t bits = dtype.stored_bits();
-    expect(range.begin, all.empty() ? 0 : sorted.front() * bits, note);
-    expect(range.end, all.empty() ? 0 : (sorted.back() + 1) * bits, note);
-    List counting(all.size());
-    for (std::size_t i = 0; i < counting.size(); ++i) counting[i] = static_cast<std::int64_t>(i);
-    expect(is_c_contiguous(shape, strides), all == counting, note);
-    expect(is_f_contiguous(shape, strides), addresses(shape, strides, false) == counting, note);
-  }
-});
-
 const Case contiguous_table("contiguity ignores meaningless strides", [] {
   check(is_c_contiguous({}, {}) && is_f_contiguous({}, {}));
   check(is_c_contiguous(List{1, 5}, List{12345, 1}) && is_f_contiguous(List{1, 5}, List{12345, 1}));
@@ -208,6 +177,52 @@ const Case contiguous_table("contiguity ignores meaningless strides", [] {
         !is_c_contiguous(List{3}, List{2}));
   check(!is_c_contiguous(List{2, 3}, List{4, 1}) && is_c_contiguous(List{2, 1, 3}, List{3, 0, 1}));
   check(is_c_contiguous(List{1, 1}, List{kLeast, kMost}));
+});
+
+const Case reshape_table("reshape_layout() edge cases", [] {
+  const auto strides_of = [](const List& shape, const List& strides, const List& to) {
+    const std::optional<Layout> out = reshape_layout(shape, strides, to);
+    return out ? shape_text(out->stride_span()) : std::string("none");
+  };
+  expect(strides_of({}, {}, {}), "()");
+  expect(strides_of({}, {}, {1, 1}), "(1, 1)");
+  expect(strides_of({1}, {kLeast}, {}), "()");
+  expect(strides_of({6}, {1}, {2, 3}), "(3, 1)");
+  expect(strides_of({2, 3}, {3, 1}, {1, 2, 3}), "(6, 3, 1)");
+  expect(strides_of({6}, {-2}, {2, 1, 3}), "(-6, -6, -2)");
+  expect(strides_of({6}, {0}, {3, 2}), "(0, 0)");
+  expect(strides_of({2, 3}, {1, 2}, {6}), "none");
+  expect(strides_of({2, 3}, {1, 2}, {2, 3, 1}), "(1, 2, 2)");
+  expect(strides_of({2, 1, 3}, {3, 777, 1}, {6}), "(1,)");
+  expect(strides_of({0, 5}, {7, 7}, {5, 0, 2}), "(2, 2, 1)");
+  expect(strides_of({2, 2}, {kTwo62, 1}, {2, 2, 1}), "(4611686018427387904, 1, 1)");
+  fails(Fault::kValue, "(6,) into (4,): 6 elements and 4",
+        [] { reshape_layout(List{6}, List{1}, List{4}); });
+  fails(Fault::kValue, "into (0,)", [] { reshape_layout(List{6}, List{1}, List{0}); });
+  fails(Fault::kValue, "(0,) into ()", [] { reshape_layout(List{0}, List{1}, {}); });
+  fails(Fault::kValue, "axis 0 is -1", [] { reshape_layout(List{6}, List{1}, List{-1, 6}); });
+  fails(Fault::kOverflow, "limit", [] { reshape_layout(List{0}, List{1}, List{kMost, 0, 2}); });
+  fails(Fault::kValue, "ndim is 65",
+        [] { reshape_layout(List{1}, List{1}, List(kMaxRank + 1, 1)); });
+});
+
+const Case broadcast_table("broadcast_layout() edge cases", [] {
+  expect(shape_text(broadcast_layout({}, {}, {}).stride_span()), "()");
+  expect(shape_text(broadcast_layout(List{1}, List{9}, List{4}).stride_span()), "(0,)");
+  expect(shape_text(broadcast_layout(List{1}, List{9}, List{0}).stride_span()), "(0,)");
+  expect(shape_text(broadcast_layout(List{3}, List{-1}, List{2, 3}).stride_span()), "(0, -1)");
+  fails(Fault::kValue, "(3,) does not broadcast to (4,)",
+        [] { broadcast_layout(List{3}, List{1}, List{4}); });
+  fails(Fault::kValue, "(3,) does not broadcast to (1,)",
+        [] { broadcast_layout(List{3}, List{1}, List{1}); });
+  fails(Fault::kValue, "(0,) does not broadcast to (2,)",
+        [] { broadcast_layout(List{0}, List{1}, List{2}); });
+  fails(Fault::kValue, "(1, 3) does not broadcast to (3,)",
+        [] { broadcast_layout(List{1, 3}, List{3, 1}, List{3}); });
+  fails(Fault::kValue, "axis 0 is -2", [] { broadcast_layout(List{1}, List{1}, List{-2}); });
+  fails(Fault::kValue, "ndim is 65",
+        [] { broadcast_layout(List{1}, List{1}, List(kMaxRank + 1, 1)); });
+  fails(Fault::kOverflow, "limit", [] { broadcast_layout(List{1}, List{1}, List{kTwo62, 2}); });
 });
 
 const Case reshaping("axes are not merged where an offset overflows", [] {

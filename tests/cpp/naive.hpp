@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -51,6 +52,13 @@ class Random {
   List list(std::size_t count, std::int64_t low, std::int64_t high) {
     List out(count);
     for (std::int64_t& value : out) value = between(low, high);
+    return out;
+  }
+  /// The numbers below `count` in any order.
+  List permutation(std::size_t count) {
+    List out(count);
+    std::iota(out.begin(), out.end(), 0);
+    std::shuffle(out.begin(), out.end(), engine_);
     return out;
   }
 

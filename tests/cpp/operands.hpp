@@ -1,5 +1,5 @@
 // Operands of computations: random arrays and strided views, contiguous copies, guarded outputs,
-// and comparison.
+// comparison, and interrupts.
 #pragma once
 
 #include <algorithm>
@@ -99,11 +99,7 @@ inline Array random_view(Random& random, const DType& dtype, const List& shape) 
     steps.push_back(repeats ? 0 : random.between(1, 3) * (random.between(0, 1) == 0 ? 1 : -1));
     base.push_back(repeats ? 1 : extent * std::abs(steps.back()));
   }
-  List order(shape.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
-  for (std::size_t i = order.size(); i > 1; --i)
-    std::swap(order[i - 1],
-              order[static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(i) - 1))]);
+  const List order = random.permutation(shape.size());
   List permuted;
   for (const std::int64_t axis : order) permuted.push_back(base[static_cast<std::size_t>(axis)]);
   const Array whole = random_array(random, dtype, permuted);
@@ -116,5 +112,41 @@ inline Array random_view(Random& random, const DType& dtype, const List& shape) 
   }
   return with_layout(whole, layout, offset);
 }
+
+/// An uninitialized array of any layout: axes in any order, gaps, reversed axes, misaligned
+/// elements.
+inline Array strided_array(Random& random, const DType& dtype, const List& shape) {
+  Layout layout(shape, shape);
+  std::int64_t count = 1, offset = 0;
+  for (const std::int64_t each : random.permutation(shape.size())) {
+    const auto axis = static_cast<std::size_t>(each);
+    layout.strides[axis] = count * random.between(1, 3);
+    count = layout.strides[axis] * std::max<std::int64_t>(shape[axis], 1);
+    if (random.between(0, 2) > 0 || shape[axis] == 0) continue;
+    offset += (shape[axis] - 1) * layout.strides[axis];
+    layout.strides[axis] *= -1;
+  }
+  const std::int64_t shift = random.between(0, 1) == 0 ? 0 : random.between(1, 15);
+  Array out = new_array({Kind::kUInt, 8}, List{count * dtype.itemsize() + shift}, true);
+  out.data += shift + offset * dtype.itemsize();
+  out.dtype = dtype;
+  out.layout = layout;
+  return out;
+}
+
+/// Stops the work at a call.
+struct Stopper {
+  int calls_left;
+  int calls = 0;
+
+  core::InterruptCheck check() {
+    return {[](void* self) noexcept {
+              auto& stopper = *static_cast<Stopper*>(self);
+              ++stopper.calls;
+              return --stopper.calls_left < 0;
+            },
+            this};
+  }
+};
 
 }  // namespace refarray::check

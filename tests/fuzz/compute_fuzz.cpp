@@ -2,13 +2,10 @@
 // layout with single elements, and reductions with plain loops.
 #include <bit>
 
-#include "../cpp/operands.hpp"
 #include "compute/ops/elementwise.hpp"
 #include "compute/ops/elementwise_rows.hpp"
 #include "compute/ops/reductions/reduce.hpp"
 #include "compute/ops/reductions/scan.hpp"
-#include "core/copy/copy.hpp"
-#include "core/kernels/table.hpp"
 #include "input.hpp"
 #include "naive_reductions.hpp"
 #include "placement.hpp"
@@ -23,15 +20,6 @@ using core::Reduction;
 using core::scalar_dtype;
 using core::ScalarType;
 
-void choose_kernels(unsigned choice) {
-  static const core::kernels::Choices all = core::kernels::choices();
-  core::kernels::use(all.tables[choice % static_cast<unsigned>(all.count)]->name);
-}
-
-ScalarType any_type(Input& input) {
-  return static_cast<ScalarType>(input.below(core::kComputable));
-}
-
 /// A dtype of the set, or the next one in it.
 ScalarType type_in(core::DtypeSet set, Input& input) {
   int type = input.below(core::kComputable);
@@ -39,31 +27,20 @@ ScalarType type_in(core::DtypeSet set, Input& input) {
   return static_cast<ScalarType>(type);
 }
 
-/// An operand: a placement of its own shape that broadcasts, and the strides for the result's
-/// shape.
-struct Operand {
-  Placement place;
-  Bytes memory;
-  Bytes before;
-  List strides;
+/// A shape that broadcasts to `shape`.
+List broadcasting_shape(Input& input, const List& shape) {
+  List own = shape;
+  for (std::int64_t& extent : own)
+    if (input.one_in(6)) extent = 1;
+  const auto dropped = input.one_in(4) ? static_cast<std::size_t>(input.below(6)) : 0;
+  own.erase(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(std::min(dropped, own.size())));
+  return own;
+}
 
-  Operand(Input& input, const DType& dtype, const List& shape, unsigned salt) {
-    List own = shape;
-    for (std::int64_t& extent : own)
-      if (input.one_in(6)) extent = 1;
-    const auto dropped = input.one_in(4) ? static_cast<std::size_t>(input.below(6)) : 0;
-    const auto begin = static_cast<std::ptrdiff_t>(std::min(dropped, own.size()));
-    own.erase(own.begin(), own.begin() + begin);
-    place = placement_from(input, dtype, own, true);
-    memory = before = content_from(input, place.nbytes, salt);
-    strides.assign(static_cast<std::size_t>(begin), 0);
-    for (std::size_t axis = 0; axis < own.size(); ++axis)
-      strides.push_back(own[axis] == 1 ? 0 : place.strides[axis]);
-  }
-  ArrayView view() { return place.in(memory); }
-  List addresses(const List& shape) const { return check::addresses(shape, strides); }
-  void require_unchanged() const { require(memory == before, "an input was modified"); }
-};
+/// The address for each element of a result of `shape`.
+List addresses_for(const Placement& place, const List& shape) {
+  return check::addresses(core::broadcast_layout(place.shape, place.strides, shape));
+}
 
 /// The dtype of an operand that is given for `wanted`: it, or one that converts to it.
 DType given_dtype(Input& input, const DType& wanted) {
@@ -77,7 +54,8 @@ void elementwise(Input& input, const core::ElementwiseKernel& kernel, int inputs
   const List shape = shape_from(input, 3000, 12);
   std::vector<Operand> operands;
   for (int i = 0; i < inputs; ++i) {
-    operands.emplace_back(input, given_dtype(input, kernel.in[i]), shape,
+    const DType dtype = given_dtype(input, kernel.in[i]);
+    operands.emplace_back(input, dtype, broadcasting_shape(input, shape),
                           static_cast<unsigned>(i) * 77);
   }
   const Placement out = placement_from(input, kernel.out, shape, false);
@@ -87,14 +65,14 @@ void elementwise(Input& input, const core::ElementwiseKernel& kernel, int inputs
   std::vector<List> addresses;
   for (Operand& operand : operands) {
     views.push_back(operand.view());
-    addresses.push_back(operand.addresses(shape));
+    addresses.push_back(addresses_for(operand.place, shape));
   }
   core::kernels::use("plain");
   const List targets = out.addresses();
   for (std::size_t i = 0; i < targets.size(); ++i) {
     std::vector<ArrayView> elements;
     for (std::size_t k = 0; k < operands.size(); ++k)
-      elements.push_back(operands[k].place.at(operands[k].memory, addresses[k][i]));
+      elements.push_back(operands[k].at(addresses[k][i]));
     core::run_elementwise(kernel, out.at(expected, targets[i]), elements);
   }
   choose_kernels(choice);
@@ -108,14 +86,14 @@ void in_place(Input& input, const core::ElementwiseKernel& kernel, const std::st
               unsigned choice) {
   const List shape = shape_from(input, 3000, 12);
   const Placement out = placement_from(input, kernel.out, shape, false);
-  Operand other(input, kernel.in[1], shape, 3);
+  Operand other(input, kernel.in[1], broadcasting_shape(input, shape), 3);
   Bytes seen = content_from(input, out.nbytes, 5);
   Bytes expected = seen;
   core::kernels::use("plain");
-  const List targets = out.addresses(), sources = other.addresses(shape);
+  const List targets = out.addresses(), sources = addresses_for(other.place, shape);
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const ArrayView target = out.at(expected, targets[i]);
-    const ArrayView pair[] = {target, other.place.at(other.memory, sources[i])};
+    const ArrayView pair[] = {target, other.at(sources[i])};
     core::run_elementwise(kernel, target, pair);
   }
   choose_kernels(choice);
@@ -143,21 +121,9 @@ template <class T>
 Numbers<T> numbers_at(const Placement& place, Bytes& memory, std::int64_t base,
                       const List& addresses, const DType& dtype) {
   Numbers<T> out(addresses.size());
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    ArrayView number;
-    number.data = reinterpret_cast<std::byte*>(&out[i]);
-    number.dtype = dtype;
-    core::copy(number, place.at(memory, base + addresses[i]));
-  }
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = number_at<T>(place.at(memory, base + addresses[i]), dtype);
   return out;
-}
-
-template <class T>
-void put(const ArrayView& out, T number, const DType& dtype) {
-  ArrayView from;
-  from.data = reinterpret_cast<std::byte*>(&number);
-  from.dtype = dtype;
-  core::copy(out, from);
 }
 
 /// Calls `body` with a value of the C++ type in which `dtype` is exact, and its dtype.
@@ -308,6 +274,8 @@ void run_scan(Input& input, const core::ReductionRow& row, unsigned choice) {
               check::show(x.shape, x.strides) + " along axis " + std::to_string(axis));
 }
 
+}  // namespace
+
 void run(Input& input) {
   const std::uint8_t first = input.byte();
   const unsigned choice = first / 2U;
@@ -320,11 +288,4 @@ void run(Input& input) {
   scans ? run_scan(input, row, choice) : run_reduction(input, row, choice);
 }
 
-}  // namespace
 }  // namespace refarray::fuzz
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  refarray::fuzz::Input input(data, size);
-  refarray::fuzz::run(input);
-  return 0;
-}

@@ -3,9 +3,7 @@
 #include <algorithm>
 
 #include "core/bits.hpp"
-#include "core/copy/copy.hpp"
 #include "core/error.hpp"
-#include "core/kernels/table.hpp"
 #include "input.hpp"
 #include "naive_cast.hpp"
 #include "placement.hpp"
@@ -13,11 +11,13 @@
 namespace refarray::fuzz {
 namespace {
 
+using check::describe;
+
 core::DType dtype_from(Input& input) {
   const core::ScalarInfo& row = core::kScalars[static_cast<std::size_t>(input.below(27))];
   core::DType out{row.kind, row.bits};
   const int variant = input.below(8);
-  if (variant == 7) out.lanes = static_cast<std::uint16_t>(1 + input.below(5));
+  if (variant == 7) out.lanes = static_cast<std::uint16_t>(1 + input.below(8));
   if (out.is_sub_byte() && variant % 2 == 1) out.padded = true;
   return out;
 }
@@ -47,25 +47,16 @@ void check_values(const Placement& dst, Bytes& to, const Placement& src, Bytes& 
   }
 }
 
-/// Copies with kernels selected by the input, among those that the processor supports.
+/// Copies with kernels selected by the input.
 void copy_at_once(const core::ArrayView& dst, const core::ArrayView& src, unsigned choice) {
-  static const core::kernels::Choices all = core::kernels::choices();
-  core::kernels::use(all.tables[choice % static_cast<unsigned>(all.count)]->name);
+  choose_kernels(choice);
   require(core::copy(dst, src), "an uninterrupted copy returns true");
 }
 
 /// Copies element by element; `source` is a snapshot.
 void copy_slowly(const Placement& dst, Bytes& target, const Placement& src, Bytes& source) {
   core::kernels::use("plain");
-  const List targets = dst.addresses();
-  const List sources = src.addresses();
-  for (std::size_t i = 0; i < targets.size(); ++i)
-    core::copy(dst.at(target, targets[i]), src.at(source, sources[i]));
-}
-
-std::string describe(const Placement& dst, const Placement& src) {
-  return core::name(src.dtype) + " " + check::show(src.shape, src.strides) + " -> " +
-         core::name(dst.dtype) + " " + check::show(dst.shape, dst.strides);
+  check::copy_elements(dst, target, src, source);
 }
 
 void copy_apart(const Input& input, const Placement& dst, const Placement& src, unsigned choice) {
@@ -109,6 +100,8 @@ void copy_onto_shared(const Input& input, const Placement& dst, const Placement&
             [&] { return "bits of no element were modified: " + describe(dst, src); });
 }
 
+}  // namespace
+
 void run(Input& input) {
   const std::uint8_t first = input.byte();
   const int mode = first % 8;
@@ -133,11 +126,4 @@ void run(Input& input) {
   copy_apart(input, dst, src, first / 8U);
 }
 
-}  // namespace
 }  // namespace refarray::fuzz
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  refarray::fuzz::Input input(data, size);
-  refarray::fuzz::run(input);
-  return 0;
-}

@@ -162,11 +162,7 @@ void import_one(const Fields& fields, bool drop_early) {
 }
 
 }  // namespace
-}  // namespace refarray::fuzz
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace refarray::fuzz;
-  Input input(data, size);
+void run(Input& input) {
   const std::uint8_t mode = input.byte();
   for (std::size_t i = 0; block[1] == std::byte{0} && i < std::size(block); ++i)
     block[i] = static_cast<std::byte>(i * 37 + 5);
@@ -175,5 +171,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     import_one<DLManagedTensorVersioned>(fields, (mode & 2) != 0);
   else
     import_one<DLManagedTensor>(fields, (mode & 2) != 0);
-  return 0;
 }
+
+}  // namespace refarray::fuzz

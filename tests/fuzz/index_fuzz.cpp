@@ -3,14 +3,11 @@
 #include <complex>
 #include <vector>
 
-#include "../cpp/operands.hpp"
 #include "compute/indexing/index_arrays.hpp"
 #include "compute/indexing/mask.hpp"
 #include "compute/sorting/sets.hpp"
 #include "compute/sorting/sort.hpp"
-#include "core/copy/copy.hpp"
 #include "core/error.hpp"
-#include "core/promotion.hpp"
 #include "input.hpp"
 #include "placement.hpp"
 
@@ -26,32 +23,6 @@ using core::ScalarType;
 
 constexpr std::int64_t kLimit = 800;  // elements
 
-DType any_dtype(Input& input) {
-  return scalar_dtype(static_cast<ScalarType>(input.below(core::kComputable)));
-}
-
-/// An operand of any layout, with its contents.
-struct Operand {
-  Placement place;
-  Bytes memory;
-
-  Operand(Input& input, const DType& dtype, const List& shape, unsigned salt)
-      : place(placement_from(input, dtype, shape, true)),
-        memory(content_from(input, place.nbytes, salt)) {}
-  ArrayView view() { return place.in(memory); }
-  ArrayView at(std::int64_t address) { return place.at(memory, address); }
-};
-
-template <class T>
-T number_at(const ArrayView& element, const DType& dtype) {
-  T out{};
-  ArrayView to;
-  to.data = reinterpret_cast<std::byte*>(&out);
-  to.dtype = dtype;
-  core::copy(to, element);
-  return out;
-}
-
 std::int64_t integer_at(const ArrayView& element) {
   return number_at<std::int64_t>(element, scalar_dtype(ScalarType::kInt64));
 }
@@ -62,10 +33,8 @@ bool same_element(const ArrayView& a, const ArrayView& b) {
 }
 
 ArrayView element_of(const Array& flat, std::size_t index) {
-  ArrayView out;
-  out.data = flat.data + static_cast<std::int64_t>(index) * flat.dtype.itemsize();
-  out.dtype = flat.dtype;
-  return out;
+  return check::view_at(flat.data + static_cast<std::int64_t>(index) * flat.dtype.itemsize(),
+                        flat.dtype);
 }
 
 /// Writes indices of an axis into an operand; sometimes one is out of range.
@@ -76,10 +45,7 @@ bool fill_indices(Input& input, Operand& operand, std::int64_t extent) {
     const std::int64_t spread = input.one_in(40) ? extent + 3 : extent;
     std::int64_t index = spread == 0 ? 0 : input.byte() % spread;
     if (is_signed && input.one_in(3)) index -= spread;
-    ArrayView from;
-    from.data = reinterpret_cast<std::byte*>(&index);
-    from.dtype = scalar_dtype(ScalarType::kInt64);
-    core::copy(operand.at(address), from);
+    put(operand.at(address), index, scalar_dtype(ScalarType::kInt64));
   }
   for (const std::int64_t address : operand.place.addresses()) {
     const std::int64_t index = integer_at(operand.at(address));
@@ -88,12 +54,22 @@ bool fill_indices(Input& input, Operand& operand, std::int64_t extent) {
   return valid;
 }
 
-/// Takes along one axis, and puts back.
+/// Calls visit(k, at) with the k-th index of an axis, counted from its start.
+template <class Visit>
+void each_index(Operand& indices, std::int64_t extent, Visit visit) {
+  std::int64_t k = 0;
+  for (const std::int64_t address : indices.place.addresses()) {
+    const std::int64_t at = integer_at(indices.at(address));
+    visit(k++, at < 0 ? at + extent : at);
+  }
+}
+
+/// Takes along one axis.
 void run_gather(Input& input) {
   List shape = shape_from(input, kLimit, 2);
   if (shape.empty()) return;
   const auto axis = static_cast<std::size_t>(input.below(static_cast<int>(shape.size())));
-  const DType dtype = any_dtype(input);
+  const DType dtype = scalar_dtype(any_type(input));
   Operand array(input, dtype, shape, 1);
   const DType index_dtype = scalar_dtype(static_cast<ScalarType>(1 + input.below(8)));
   Operand indices(input, index_dtype, {input.below(20)}, 2);
@@ -115,15 +91,11 @@ void run_gather(Input& input) {
   const Placement out = placement_from(input, dtype, taken_shape, false);
   Bytes seen = content_from(input, out.nbytes, 3), expected = seen;
   const List from = base.addresses(), to = axes_without(out, axis).addresses();
-  const List chosen = indices.place.addresses();
-  for (std::size_t k = 0; k < chosen.size(); ++k) {
-    std::int64_t at = integer_at(indices.at(chosen[k]));
-    if (at < 0) at += shape[axis];
-    for (std::size_t i = 0; i < from.size(); ++i) {
-      core::copy(out.at(expected, to[i] + static_cast<std::int64_t>(k) * out.strides[axis]),
+  each_index(indices, shape[axis], [&](std::int64_t k, std::int64_t at) {
+    for (std::size_t i = 0; i < from.size(); ++i)
+      core::copy(out.at(expected, to[i] + k * out.strides[axis]),
                  array.at(from[i] + at * array.place.strides[axis]));
-    }
-  }
+  });
   const core::Places places{base.in(array.memory), offsets, static_cast<int>(axis)};
   require(core::gather(out.in(seen), places, {}), "not interrupted");
   require(seen == expected,
@@ -135,7 +107,7 @@ void run_scatter(Input& input) {
   const List shape = shape_from(input, kLimit, 2);
   if (shape.empty()) return;
   const auto axis = static_cast<std::size_t>(input.below(static_cast<int>(shape.size())));
-  const DType dtype = any_dtype(input);
+  const DType dtype = scalar_dtype(any_type(input));
   const Placement array = placement_from(input, dtype, shape, false);
   Bytes seen = content_from(input, array.nbytes, 1), expected = seen;
   Operand indices(input, scalar_dtype(ScalarType::kInt64), {input.below(20)}, 2);
@@ -149,15 +121,11 @@ void run_scatter(Input& input) {
   core::index_offsets(offsets, {&index, 1}, indices.place.shape, dtype.itemsize(), {});
   const Placement base = axes_without(array, axis);
   const List to = base.addresses(), from = axes_without(values.place, axis).addresses();
-  const List chosen = indices.place.addresses();
-  for (std::size_t k = 0; k < chosen.size(); ++k) {
-    std::int64_t at = integer_at(indices.at(chosen[k]));
-    if (at < 0) at += shape[axis];
-    for (std::size_t i = 0; i < to.size(); ++i) {
+  each_index(indices, shape[axis], [&](std::int64_t k, std::int64_t at) {
+    for (std::size_t i = 0; i < to.size(); ++i)
       core::copy(array.at(expected, to[i] + at * array.strides[axis]),
-                 values.at(from[i] + static_cast<std::int64_t>(k) * values.place.strides[axis]));
-    }
-  }
+                 values.at(from[i] + k * values.place.strides[axis]));
+  });
   const core::Places places{base.in(seen), offsets, static_cast<int>(axis)};
   require(core::scatter(places, values.view(), {}), "not interrupted");
   require(seen == expected, [&] { return "scatter to " + check::show(shape, array.strides); });
@@ -165,7 +133,7 @@ void run_scatter(Input& input) {
 
 void run_mask(Input& input) {
   const List shape = shape_from(input, kLimit, 2);
-  Operand array(input, any_dtype(input), shape, 1);
+  Operand array(input, scalar_dtype(any_type(input)), shape, 1);
   Operand mask(input, scalar_dtype(ScalarType::kBool), shape, 2);
   if (input.one_in(2))
     for (std::byte& byte : mask.memory) byte &= std::byte{1};
@@ -193,7 +161,7 @@ void run_mask(Input& input) {
 void run_nonzero(Input& input) {
   const List shape = shape_from(input, kLimit, 2);
   if (shape.empty()) return;
-  Operand array(input, any_dtype(input), shape, 1);
+  Operand array(input, scalar_dtype(any_type(input)), shape, 1);
   std::vector<List> expected(shape.size());
   const List addresses = array.place.addresses();
   for (std::size_t i = 0; i < addresses.size(); ++i) {
@@ -237,7 +205,7 @@ Key key_of(const ArrayView& element) {
 }
 
 DType sortable_dtype(Input& input) {
-  const DType dtype = any_dtype(input);
+  const DType dtype = scalar_dtype(any_type(input));
   return dtype.is_complex() ? scalar_dtype(ScalarType::kFloat32) : dtype;
 }
 
@@ -313,7 +281,7 @@ bool equal(const ArrayView& a, const ArrayView& b) {
 
 void run_sets(Input& input) {
   const List shape = shape_from(input, 200);
-  Operand array(input, any_dtype(input), shape, 1);
+  Operand array(input, scalar_dtype(any_type(input)), shape, 1);
   if (input.one_in(2))
     for (std::byte& byte : array.memory) byte &= std::byte{3};
   const List addresses = array.place.addresses();
@@ -348,17 +316,12 @@ void run_sets(Input& input) {
   }
 }
 
+}  // namespace
+
 void run(Input& input) {
   static constexpr void (*kTargets[])(Input&) = {&run_gather, &run_scatter, &run_mask, &run_nonzero,
                                                  &run_sort,   &run_search,  &run_sets};
   kTargets[input.below(7)](input);
 }
 
-}  // namespace
 }  // namespace refarray::fuzz
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  refarray::fuzz::Input input(data, size);
-  refarray::fuzz::run(input);
-  return 0;
-}

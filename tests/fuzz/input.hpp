@@ -54,7 +54,7 @@ void require(bool holds, What&& what, std::source_location at = std::source_loca
   std::abort();
 }
 
-}  // namespace refarray::fuzz
+/// The target, which libfuzzer.cpp and replay.cpp call with one input after the other.
+void run(Input& input);
 
-/// The entry point that libFuzzer and replay.cpp call.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+}  // namespace refarray::fuzz

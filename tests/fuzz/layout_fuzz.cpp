@@ -4,7 +4,7 @@
 #include <numeric>
 #include <optional>
 
-#include "../cpp/naive.hpp"
+#include "../cpp/placement.hpp"
 #include "core/array.hpp"
 #include "core/error.hpp"
 #include "core/layout.hpp"
@@ -175,18 +175,11 @@ void check_overlap(Input& input, const List& shape, const List& strides, const c
   alignas(16) static std::byte memory[16384];
   const List other = small_shape(input, 4);
   const core::Layout rows = core::c_layout(other);
-  core::ArrayView a, b;
-  a.data = &memory[8192];
-  b.data = &memory[8192] + input.take<std::int16_t>() % 4096;
-  a.dtype = b.dtype = dtype;
+  core::ArrayView a = check::view_at(&memory[8192], dtype, shape, strides.data());
+  core::ArrayView b = check::view_at(a.data, dtype, rows.extents(), rows.strides);
+  b.data += input.take<std::int16_t>() % (1 << input.below(13));
   if (dtype.is_packed()) a.bit = static_cast<std::uint8_t>(input.below(8));
   if (dtype.is_packed()) b.bit = static_cast<std::uint8_t>(input.below(8));
-  a.ndim = static_cast<int>(shape.size());
-  a.shape = shape.data();
-  a.strides = strides.data();
-  b.ndim = rows.ndim;
-  b.shape = rows.shape;
-  b.strides = rows.strides;
   const auto bytes = [&](const core::ArrayView& view) {
     const List all = addresses(view.extents(), view.stride_span());
     if (all.empty()) return std::pair<std::int64_t, std::int64_t>{0, 0};
@@ -203,16 +196,9 @@ void check_overlap(Input& input, const List& shape, const List& strides, const c
 }
 
 }  // namespace
-}  // namespace refarray::fuzz
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace refarray::fuzz;
-  Input input(data, size);
-  if (input.below(4) == 0) {
-    check_huge(input);
-    return 0;
-  }
-  const refarray::core::DType dtype = dtype_from(input);
+void run(Input& input) {
+  if (input.below(4) == 0) return check_huge(input);
+  const core::DType dtype = dtype_from(input);
   const List shape = small_shape(input, 6);
   const List strides = small_strides(input, shape);
   check_contiguity(shape, strides);
@@ -220,5 +206,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_reshape(input, shape, strides);
   check_broadcast(input, shape, strides);
   check_overlap(input, shape, strides, dtype);
-  return 0;
 }
+
+}  // namespace refarray::fuzz

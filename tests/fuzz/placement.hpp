@@ -1,49 +1,24 @@
-// Placement: a random layout in a block of memory that has no byte to spare; its contents, and the
-// comparison of those.
+// Operands of targets: random layouts in blocks of memory that have no byte to spare, their
+// contents, and the comparison of those.
 #pragma once
 
 #include <algorithm>
+#include <numeric>
 #include <string>
-#include <vector>
 
-#include "../cpp/naive.hpp"
 #include "../cpp/operands.hpp"
-#include "core/array.hpp"
+#include "../cpp/placement.hpp"
 #include "core/copy/copy.hpp"
+#include "core/kernels/table.hpp"
+#include "core/promotion.hpp"
 #include "input.hpp"
 
 namespace refarray::fuzz {
 
+using check::Bytes;
 using check::List;
-using Bytes = std::vector<std::byte>;
+using check::Placement;
 constexpr std::int64_t kMaxElements = 600;
-
-/// A layout in a block of memory; `origin` is the bit offset of element (0,...,0).
-struct Placement {
-  core::DType dtype;
-  List shape;
-  List strides;
-  std::int64_t origin = 0;
-  std::int64_t nbytes = 0;  // of the smallest block that contains it
-
-  core::ArrayView in(Bytes& memory) const {
-    core::ArrayView view = at(memory, 0);
-    view.ndim = static_cast<int>(shape.size());
-    view.shape = shape.data();
-    view.strides = strides.data();
-    return view;
-  }
-  /// The element at an offset in elements, as an array of rank 0.
-  core::ArrayView at(Bytes& memory, std::int64_t address) const {
-    const std::int64_t bit = origin + address * dtype.stored_bits();
-    core::ArrayView view;
-    view.data = memory.data() + bit / 8;
-    view.bit = static_cast<std::uint8_t>(bit % 8);
-    view.dtype = dtype;
-    return view;
-  }
-  List addresses() const { return check::addresses(shape, strides); }
-};
 
 /// Up to five axes with at most `limit` elements; an extent is at most 255 * longest.
 inline List shape_from(Input& input, std::int64_t limit = kMaxElements, int longest = 1) {
@@ -61,9 +36,9 @@ inline List shape_from(Input& input, std::int64_t limit = kMaxElements, int long
 /// Any axis order, gaps and directions. `may_share` allows elements to share memory.
 inline Placement placement_from(Input& input, const core::DType& dtype, const List& shape,
                                 bool may_share) {
-  Placement out{dtype, shape, List(shape.size()), 0, 0};
+  Placement out{dtype, shape, List(shape.size())};
   List order(shape.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
+  std::iota(order.begin(), order.end(), 0);
   for (std::size_t i = order.size(); i > 1; --i)
     std::swap(order[i - 1], order[static_cast<std::size_t>(input.below(static_cast<int>(i)))]);
   std::int64_t step = 1 + input.below(3) / 2;
@@ -104,6 +79,43 @@ inline Bytes content_from(const Input& input, std::int64_t nbytes, unsigned salt
     out[i] = static_cast<std::byte>(seed + salt + lap * 89);
   }
   return out;
+}
+
+/// An operand of any layout, with its contents.
+struct Operand {
+  Placement place;
+  Bytes memory;
+  Bytes before;
+
+  Operand(Input& input, const core::DType& dtype, const List& shape, unsigned salt)
+      : place(placement_from(input, dtype, shape, true)),
+        memory(content_from(input, place.nbytes, salt)),
+        before(memory) {}
+  core::ArrayView view() { return place.in(memory); }
+  core::ArrayView at(std::int64_t address) { return place.at(memory, address); }
+  void require_unchanged() const { require(memory == before, "an input was modified"); }
+};
+
+/// An element converted to T, whose dtype is given.
+template <class T>
+T number_at(const core::ArrayView& element, const core::DType& dtype) {
+  T out{};
+  core::copy(check::view_at(reinterpret_cast<std::byte*>(&out), dtype), element);
+  return out;
+}
+template <class T>
+void put(const core::ArrayView& element, T number, const core::DType& dtype) {
+  core::copy(element, check::view_at(reinterpret_cast<std::byte*>(&number), dtype));
+}
+
+inline core::ScalarType any_type(Input& input) {
+  return static_cast<core::ScalarType>(input.below(core::kComputable));
+}
+
+/// Uses the kernels that the input chooses among those that the processor supports.
+inline void choose_kernels(unsigned choice) {
+  static const core::kernels::Choices all = core::kernels::choices();
+  core::kernels::use(all.tables[choice % static_cast<unsigned>(all.count)]->name);
 }
 
 /// Equal bits or both NaN in each element, and equal bytes beside the elements.

@@ -4,7 +4,6 @@
 #include "../cpp/compute/naive_products.hpp"
 #include "compute/linalg/matmul.hpp"
 #include "compute/linalg/vecdot.hpp"
-#include "core/kernels/table.hpp"
 #include "input.hpp"
 #include "placement.hpp"
 
@@ -18,11 +17,6 @@ using core::ScalarType;
 
 constexpr std::int64_t kTerms = 20'000;  // of a result
 constexpr int kMultiplied = 13;          // matmul takes the dtypes [1, kMultiplied)
-
-void choose_kernels(unsigned choice) {
-  static const core::kernels::Choices all = core::kernels::choices();
-  core::kernels::use(all.tables[choice % static_cast<unsigned>(all.count)]->name);
-}
 
 /// Moves the exponents of float32 and float64 close to each other, so that every term of a sum
 /// counts. Elements that share memory may not be whole afterwards.
@@ -41,22 +35,13 @@ void level_exponents(const Placement& place, Bytes& memory) {
   }
 }
 
-/// An operand of any layout, with its contents.
-struct Operand {
-  Placement place;
-  Bytes memory;
-  Bytes before;
-
-  Operand(Input& input, const DType& dtype, const List& shape, unsigned salt)
-      : place(placement_from(input, dtype, shape, true)),
-        memory(content_from(input, place.nbytes, salt)) {
-    const bool has_exponents = 9 <= dtype.index() && dtype.index() < kMultiplied;
-    if (has_exponents && input.one_in(2)) level_exponents(place, memory);
-    before = memory;
-  }
-  ArrayView view() { return place.in(memory); }
-  void require_unchanged() const { require(memory == before, "an input was modified"); }
-};
+Operand operand_from(Input& input, const DType& dtype, const List& shape, unsigned salt) {
+  Operand out(input, dtype, shape, salt);
+  const bool has_exponents = 9 <= dtype.index() && dtype.index() < kMultiplied;
+  if (has_exponents && input.one_in(2)) level_exponents(out.place, out.memory);
+  out.before = out.memory;
+  return out;
+}
 
 std::string label(const char* function, const Operand& x1, const Operand& x2) {
   return std::string(function) + " of " + core::name(x1.place.dtype) + " " +
@@ -119,7 +104,7 @@ void run_matmul(Input& input, unsigned choice) {
   left.insert(left.end(), {extents[0], extents[1]});
   right.insert(right.end(), {extents[1], extents[2]});
   shape.insert(shape.end(), {extents[0], extents[2]});
-  Operand x1(input, dtype, left, 1), x2(input, dtype, right, 2);
+  Operand x1 = operand_from(input, dtype, left, 1), x2 = operand_from(input, dtype, right, 2);
   const Placement out = row_major(input, dtype, shape);
   core::kernels::use("plain");
   const core::Array expected = check::product(x1.view(), x2.view(), shape);
@@ -134,7 +119,7 @@ void run_vecdot(Input& input, unsigned choice) {
   const DType dtype = scalar_dtype(static_cast<ScalarType>(1 + input.below(core::kComputable - 1)));
   List shape = shape_from(input, kTerms, 160);
   if (shape.empty()) shape.push_back(extent_from(input, kTerms));
-  Operand x1(input, dtype, shape, 1), x2(input, dtype, shape, 2);
+  Operand x1 = operand_from(input, dtype, shape, 1), x2 = operand_from(input, dtype, shape, 2);
   shape.back() = 1;
   const Placement out = placement_from(input, dtype, shape, false);
   core::kernels::use("plain");
@@ -146,17 +131,12 @@ void run_vecdot(Input& input, unsigned choice) {
   x2.require_unchanged();
 }
 
+}  // namespace
+
 void run(Input& input) {
   const std::uint8_t first = input.byte();
   const unsigned choice = first / 4U;
   first % 4 == 0 ? run_vecdot(input, choice) : run_matmul(input, choice);
 }
 
-}  // namespace
 }  // namespace refarray::fuzz
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  refarray::fuzz::Input input(data, size);
-  refarray::fuzz::run(input);
-  return 0;
-}

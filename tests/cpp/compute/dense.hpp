@@ -12,17 +12,10 @@
 
 #include "check.hpp"
 #include "compute/linalg/decompositions/outcome.hpp"
-#include "core/array.hpp"
 #include "core/copy/copy.hpp"
-#include "core/work_sharing.hpp"
-#include "naive.hpp"
+#include "operands.hpp"
 
 namespace refarray::check {
-
-using core::Array;
-using core::ArrayView;
-using core::DType;
-using core::Kind;
 
 inline constexpr DType kReal{Kind::kFloat, 64};
 inline constexpr DType kComplex{Kind::kComplex, 128};
@@ -213,31 +206,6 @@ inline Array at(const ArrayView& stack, std::int64_t index) {
   return with_layout(stack, layout, index * stack.strides[0]);
 }
 
-/// An array of any layout: axes in any order, gaps, reversed axes, misaligned elements.
-inline Array strided_array(Random& random, const DType& dtype, const List& shape) {
-  core::Layout layout(shape, shape);
-  List order(shape.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
-  for (std::size_t i = order.size(); i > 1; --i)
-    std::swap(order[i - 1],
-              order[static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(i) - 1))]);
-  std::int64_t count = 1, offset = 0;
-  for (const std::int64_t each : order) {
-    const auto axis = static_cast<std::size_t>(each);
-    layout.strides[axis] = count * random.between(1, 2);
-    count = layout.strides[axis] * std::max<std::int64_t>(shape[axis], 1);
-    if (random.between(0, 2) > 0 || shape[axis] == 0) continue;
-    offset += (shape[axis] - 1) * layout.strides[axis];
-    layout.strides[axis] *= -1;
-  }
-  const std::int64_t shift = random.between(0, 1) == 0 ? 0 : random.between(1, 15);
-  Array out = core::new_array({Kind::kUInt, 8}, List{count * dtype.itemsize() + shift}, true);
-  out.data += shift + offset * dtype.itemsize();
-  out.dtype = dtype;
-  out.layout = layout;
-  return out;
-}
-
 inline Array stack_of(Random& random, const DType& dtype, const std::vector<Dense>& matrices) {
   const auto count = static_cast<std::int64_t>(matrices.size());
   Array out = strided_array(random, dtype, {count, matrices[0].rows, matrices[0].columns});
@@ -249,30 +217,13 @@ inline Array array_of(const DType& dtype, const Dense& matrix) {
   write(out, matrix);
   return out;
 }
-inline Array empty(const DType& dtype, const List& shape) {
-  return core::new_array(dtype, shape, false);
-}
+inline Array empty(const DType& dtype, const List& shape) { return new_array(dtype, shape, false); }
 
 inline bool is_all_nan(const Dense& a) {
   return std::ranges::all_of(a.elements, [](const Wide& each) { return std::isnan(each.real()); });
 }
 
 // --- interrupts
-
-/// Stops the work at a call.
-struct Stopper {
-  int calls_left;
-  int calls = 0;
-
-  core::InterruptCheck check() {
-    return {[](void* self) noexcept {
-              auto& stopper = *static_cast<Stopper*>(self);
-              ++stopper.calls;
-              return --stopper.calls_left < 0;
-            },
-            this};
-  }
-};
 
 /// `compute(interrupt)` stops at each of the first `expected` calls of the check that it makes.
 template <class Compute>

@@ -44,32 +44,10 @@ Array numbers(Random& random, const DType& dtype, const List& shape) {
   return out;
 }
 
-/// A copy of any layout: axes in any order, gaps, reversed axes, misaligned elements.
+/// A copy of any layout.
 Array scattered(Random& random, const Array& content) {
-  const auto rank = static_cast<std::size_t>(content.layout.ndim);
-  const List shape(content.layout.shape, content.layout.shape + rank);
-  Layout layout(shape, shape);
-  List order(rank);
-  for (std::size_t i = 0; i < rank; ++i) order[i] = static_cast<std::int64_t>(i);
-  for (std::size_t i = rank; i > 1; --i)
-    std::swap(order[i - 1],
-              order[static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(i) - 1))]);
-  std::int64_t count = 1, offset = 0;
-  for (const std::int64_t each : order) {
-    const auto axis = static_cast<std::size_t>(each);
-    const std::int64_t step = random.between(1, 3);
-    layout.strides[axis] = count * step;
-    count *= std::max<std::int64_t>(shape[axis], 1) * step;
-    if (random.between(0, 2) > 0 || shape[axis] == 0) continue;
-    offset += (shape[axis] - 1) * layout.strides[axis];
-    layout.strides[axis] *= -1;
-  }
-  const std::int64_t shift = random.between(0, 1) == 0 ? 0 : random.between(1, 15);
-  const std::int64_t itemsize = content.dtype.itemsize();
-  Array out = new_array(scalar_dtype(ScalarType::kUInt8), List{count * itemsize + shift}, true);
-  out.data += shift + offset * itemsize;
-  out.dtype = content.dtype;
-  out.layout = layout;
+  const ArrayView view = content;
+  Array out = strided_array(random, view.dtype, List(view.shape, view.shape + view.ndim));
   copy(out, content);
   return out;
 }
@@ -227,16 +205,6 @@ const Case threads("threads do not change transforms", [] {
     check(same(alone.dtype, alone.data, shared.data, alone.view().size()), what);
   });
 });
-
-/// Stops the work at a call.
-struct Stopper {
-  int calls_left;
-
-  InterruptCheck check() {
-    return {[](void* self) noexcept { return --static_cast<Stopper*>(self)->calls_left < 0; },
-            this};
-  }
-};
 
 const Case interrupts("an interrupt ends a transform with false", [] {
   for (const int count : {1, 4}) {

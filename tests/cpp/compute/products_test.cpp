@@ -1,5 +1,6 @@
 // Tests that matrix products and sums of products of vectors have the bits of plain loops, on every
 // instruction set, for every layout and number of threads, and write no byte beside their output.
+// Stacks that broadcast and empty operands are those of tests/fuzz/product_fuzz.cpp.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -166,37 +167,6 @@ const Case long_axes("products with a long axis, of vectors too", [] {
   });
 });
 
-const Case batches("stacks of matrices broadcast", [] {
-  Random random(34);
-  const struct {
-    List left, right, both;
-  } rows[] = {
-      {{}, {4}, {4}},        {{4}, {}, {4}},        {{2, 3}, {2, 3}, {2, 3}},
-      {{2, 1}, {3}, {2, 3}}, {{1, 1}, {3}, {1, 3}}, {{3}, {2, 1}, {2, 3}},
-      {{1}, {1}, {1}},       {{0}, {1}, {0}},       {{2, 1, 3}, {4, 1}, {2, 4, 3}},
-  };
-  each_dtype([&](const DType& dtype) {
-    for (const auto& [left, right, both] : rows) {
-      List a = left, b = right;
-      const std::int64_t depth = kExtents[random.between(0, 7)];
-      a.insert(a.end(), {random.between(1, 14), depth});
-      b.insert(b.end(), {depth, random.between(1, 34)});
-      compare_product(placed(random, dtype, a), placed(random, dtype, b), both);
-    }
-  });
-});
-
-const Case nothing("no terms give zeros, and no elements nothing", [] {
-  Random random(35);
-  each_dtype([&](const DType& dtype) {
-    for (const List& extents : {List{3, 0, 5}, List{0, 3, 5}, List{3, 5, 0}, List{0, 0, 0}})
-      compare_product(placed(random, dtype, {extents[0], extents[1]}),
-                      placed(random, dtype, {extents[1], extents[2]}), {});
-    compare_vecdot(placed(random, dtype, {3, 0}), placed(random, dtype, {3, 0}));
-    compare_vecdot(placed(random, dtype, {0, 3}), placed(random, dtype, {0, 3}));
-  });
-});
-
 const Case strides_of_one("strides of axes of extent 1 are ignored", [] {
   constexpr std::int64_t kFar = std::int64_t{1} << 62;
   Random random(38);
@@ -255,16 +225,6 @@ const Case threads("threads do not change results", [] {
     check(same(alone.dtype, alone.data, shared.data, alone.view().size()), what);
   });
 });
-
-/// Stops the work at a call.
-struct Stopper {
-  int calls_left;
-
-  InterruptCheck check() {
-    return {[](void* self) noexcept { return --static_cast<Stopper*>(self)->calls_left < 0; },
-            this};
-  }
-};
 
 const Case interrupts("an interrupt ends the work with false", [] {
   for (const int count : {1, 4}) {
