@@ -70,6 +70,17 @@ def cache_folder() -> Path:
     return Path(base) / "refarray-tests"
 
 
+def compiled(file: Path, line: list[str]) -> Path:
+    """The file, made by the compiler command if it does not exist."""
+    if not file.is_file():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        handle, unfinished = tempfile.mkstemp(suffix=".so", dir=file.parent)
+        os.close(handle)
+        subprocess.run([*line, "-o", unfinished], check=True, env=compiler_environment())
+        Path(unfinished).replace(file)  # atomic: several test runs may build at once
+    return file
+
+
 def build() -> Path:
     """The folder of the built module. Compiles it if sources, flags or Python changed."""
     line = command()
@@ -79,13 +90,7 @@ def build() -> Path:
     digest.update((dlpack_include() / "dlpack" / "dlpack.h").read_bytes())
     folder = cache_folder() / digest.hexdigest()[:20]
     name = "adversary" + importlib.machinery.EXTENSION_SUFFIXES[0]
-    if not (folder / name).is_file():
-        folder.mkdir(parents=True, exist_ok=True)
-        handle, unfinished = tempfile.mkstemp(suffix=".so", dir=folder)
-        os.close(handle)
-        subprocess.run([*line, "-o", unfinished], check=True, env=compiler_environment())
-        Path(unfinished).replace(folder / name)  # atomic: several test runs may build at once
-    return folder
+    return compiled(folder / name, line).parent
 
 
 def build_heap_faults() -> Path:
@@ -93,16 +98,9 @@ def build_heap_faults() -> Path:
     source = HERE / "preload" / "heap_faults.cpp"
     line = [*shlex.split(os.environ.get("CXX", "g++")), *shlex.split(FLAGS), str(source)]
     digest = hashlib.sha256(repr(line).encode() + source.read_bytes()).hexdigest()[:20]
-    library = cache_folder() / f"heap_faults-{digest}.so"
-    if not library.is_file():
-        library.parent.mkdir(parents=True, exist_ok=True)
-        handle, unfinished = tempfile.mkstemp(suffix=".so", dir=library.parent)
-        os.close(handle)
-        hidden = "-fvisibility=hidden"  # a preload library must export its functions
-        command = [*(flag for flag in line if flag != hidden), "-o", unfinished]
-        subprocess.run(command, check=True, env=compiler_environment())
-        Path(unfinished).replace(library)
-    return library
+    hidden = "-fvisibility=hidden"  # a preload library must export its functions
+    line = [flag for flag in line if flag != hidden]
+    return compiled(cache_folder() / f"heap_faults-{digest}.so", line)
 
 
 if __name__ == "__main__":

@@ -109,25 +109,17 @@ reject(5, "null-data-scalar", "TENS-05", shape=(), data=None)
 reject(5, "null-data-legacy", "TENS-05", shape=(3,), data=None, versioned=False)
 reject(6, "empty-cuda", "DEV-07", shape=(0,), data=None, device=(CUDA, 0))
 # 7-10: ndim against shape
-accept(
-    7,
-    "scalar-null",
-    "TENS-06 TENS-08",
-    {"shape": (), "values": 0.0},
-    shape=None,
-    strides=None,
-    ndim=0,
-)
-accept(
-    7,
-    "scalar-null-legacy",
-    "TENS-06 TENS-08",
-    {"shape": (), "values": 0.0},
-    shape=None,
-    strides=None,
-    ndim=0,
-    versioned=False,
-)
+for suffix, versioned in (("", True), ("-legacy", False)):
+    accept(
+        7,
+        f"scalar-null{suffix}",
+        "TENS-06 TENS-08",
+        {"shape": (), "values": 0.0},
+        shape=None,
+        strides=None,
+        ndim=0,
+        versioned=versioned,
+    )
 accept(8, "scalar-wild", "TENS-08", {"shape": (), "values": 0.0}, shape=WILD, strides=WILD, ndim=0)
 for wrong in (-1, 65, 129, 2**31 - 1, -(2**31)):
     reject(9, f"ndim{wrong}", "TENS-09", shape=(1,), ndim=wrong, guarded=True)
