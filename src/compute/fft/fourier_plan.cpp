@@ -1,18 +1,39 @@
-// Implements the plans of Fourier transforms: factorization, Stockham's and Bluestein's algorithms.
+// Implements the plans of Fourier transforms: roots of unity, factorization, Stockham's and
+// Bluestein's algorithms, and the cache of plans.
 #include "compute/fft/fourier_plan.hpp"
 
-#include <algorithm>
-#include <cstring>
-#include <type_traits>
+#include <cmath>
+#include <mutex>
+#include <new>
+#include <numeric>
 #include <utility>
 
-#include "compute/fft/kernels.hpp"
-#include "compute/fft/pieces.hpp"
+#include "core/error.hpp"
 
 namespace refarray::core {
 namespace {
 
 using kernels::kMaxRadix;
+
+// --- roots of unity
+
+// pi / 4 as the sum of two doubles.
+constexpr double kQuarterPi = 0x1.921fb54442d18p-1;
+constexpr double kQuarterPiRest = 0x1.1a62633145c07p-55;
+
+/// Cosine and sine of pi / 4 * y / n, for 0 <= y <= n. The angle has twice the precision of a
+/// double.
+Roots::Root first_octant(std::int64_t y, std::int64_t n) {
+  const auto numerator = static_cast<double>(y), divisor = static_cast<double>(n);
+  const double product = kQuarterPi * numerator;
+  const double error = std::fma(kQuarterPi, numerator, -product) + kQuarterPiRest * numerator;
+  const double angle = product / divisor;
+  const double rest = (std::fma(-angle, divisor, product) + error) / divisor;
+  const double cosine = std::cos(angle), sine = std::sin(angle);
+  return {cosine - rest * sine, sine + rest * cosine};
+}
+
+// --- factorization
 
 /// 4 as often as possible, then the prime factors; 0 last if one is greater than kMaxRadix.
 std::vector<int> radices(std::int64_t n) {
@@ -81,7 +102,87 @@ std::int64_t factors_of_passes(std::int64_t n, const std::vector<int>& radices) 
   return out;
 }
 
+// --- the cache
+
+constexpr std::size_t kEntries = 16;
+constexpr std::size_t kMaxBytes = std::size_t{64} << 20;  // of all entries of a type
+
+template <class T>
+struct Entry {
+  std::int64_t n = 0;
+  bool is_real = false;
+  std::shared_ptr<const FourierTables<T>> tables;
+  std::size_t nbytes = 0;
+};
+
+/// The last used entry is the first.
+template <class T>
+class Cache {
+ public:
+  using Tables = std::shared_ptr<const FourierTables<T>>;
+
+  Tables find(std::int64_t n, bool is_real) noexcept {
+    // A lock that is taken, perhaps by a thread that a fork() left behind, is not waited for.
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock) return nullptr;
+    const auto found = std::find_if(entries_, entries_ + kEntries, [&](const Entry<T>& entry) {
+      return entry.tables && entry.n == n && entry.is_real == is_real;
+    });
+    if (found == entries_ + kEntries) return nullptr;
+    std::rotate(entries_, found, found + 1);
+    return entries_[0].tables;
+  }
+
+  void add(Entry<T> added) noexcept {
+    Entry<T> dropped[kEntries];  // freed after the lock
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock || added.nbytes > kMaxBytes) return;
+    std::rotate(entries_, entries_ + kEntries - 1, entries_ + kEntries);
+    std::swap(entries_[0], added);
+    std::size_t total = 0;
+    for (std::size_t i = 0; i < kEntries; ++i) {
+      total += entries_[i].nbytes;
+      if (total > kMaxBytes) std::swap(entries_[i], dropped[i]);
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  Entry<T> entries_[kEntries];
+};
+
+template <class T>
+Cache<T>& cache() {
+  static auto& out = *new Cache<T>;  // never destroyed: threads may still transform at exit
+  return out;
+}
+
 }  // namespace
+
+Roots::Roots(std::int64_t n, const InterruptCheck& interrupt)
+    : n_(n), step_(std::gcd(std::int64_t{8}, 2 * n)) {
+  const std::int64_t count = n / step_ + 1;
+  octant_.reserve(static_cast<std::size_t>(count));
+  in_pieces(count, 1, interrupt, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) octant_.push_back(first_octant(i * step_, n));
+  });
+}
+
+Roots::Root Roots::at(std::int64_t k) const noexcept {
+  // In units of 1 / (8 * n) of a turn, of which n are an octant.
+  std::int64_t y = 8 * k;
+  const bool is_lower_half = y > 4 * n_;
+  if (is_lower_half) y = 8 * n_ - y;  // the conjugate
+  const bool is_left = y > 2 * n_;
+  if (is_left) y = 4 * n_ - y;
+  const bool is_steep = y > n_;
+  if (is_steep) y = 2 * n_ - y;
+  Root root = octant_[static_cast<std::size_t>(y / step_)];
+  if (is_steep) std::swap(root.real, root.imag);
+  if (is_left) root.real = -root.real;
+  if (!is_lower_half) root.imag = -root.imag;
+  return root;
+}
 
 template <class T>
 void Factors<T>::reserve(std::int64_t count) {
@@ -247,9 +348,40 @@ void FourierPlan<T>::convolve(Planes& data, Planes& spare, std::int64_t width,
   multiply(factors_, n_);
 }
 
+template <class T>
+FourierTables<T>::FourierTables(std::int64_t n, bool is_real, const InterruptCheck& interrupt)
+    : is_halved(is_real && n % 2 == 0), plan(is_halved ? n / 2 : n, interrupt) {
+  if (!is_halved) return;
+  const Roots all(n, interrupt);
+  roots.reserve(n / 2 + 1);
+  in_pieces(n / 2 + 1, 1, interrupt, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) roots.push(all.at(k));
+  });
+}
+
+template <class T>
+std::shared_ptr<const FourierTables<T>> fourier_tables(std::int64_t n, bool is_real,
+                                                       const InterruptCheck& interrupt) {
+  try {  // boundary: std::bad_alloc becomes the core's error
+    if (auto found = cache<T>().find(n, is_real)) return found;
+    auto made = std::make_shared<const FourierTables<T>>(n, is_real, interrupt);
+    const std::size_t nbytes = made->plan.nbytes() + made->roots.real.size() * 2 * sizeof(T);
+    cache<T>().add({n, is_real, made, nbytes});
+    return made;
+  } catch (const std::bad_alloc&) {
+    fail(Fault::kMemory, "no memory for the factors of a Fourier transform of ", n, " elements");
+  }
+}
+
 template struct Factors<float>;
 template struct Factors<double>;
 template class FourierPlan<float>;
 template class FourierPlan<double>;
+template struct FourierTables<float>;
+template struct FourierTables<double>;
+template std::shared_ptr<const FourierTables<float>> fourier_tables(
+    std::int64_t n, bool is_real, const InterruptCheck& interrupt);
+template std::shared_ptr<const FourierTables<double>> fourier_tables(
+    std::int64_t n, bool is_real, const InterruptCheck& interrupt);
 
 }  // namespace refarray::core

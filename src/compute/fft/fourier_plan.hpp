@@ -1,16 +1,67 @@
-// The plan of a Fourier transform: its passes and their factors.
+// The plan of a Fourier transform: its passes and their factors, which are roots of unity. The
+// plans that were made last are kept.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
-#include "compute/fft/roots.hpp"
 #include "compute/kernels/transforms/fourier.hpp"
+#include "compute/kernels_in_use.hpp"
 #include "core/work_sharing.hpp"
 
 namespace refarray::core {
+
+/// Thrown when a check for interrupts ends the work.
+struct Interrupted {};
+
+/// Elements of a piece, which takes some milliseconds at most.
+inline constexpr std::int64_t kPiece = std::int64_t{1} << 18;
+
+/// Calls body(begin, end) for one part of [0, count) after the other. `width`: elements of a step.
+/// Throws Interrupted.
+template <class Body>
+void in_pieces(std::int64_t count, std::int64_t width, const InterruptCheck& interrupt,
+               const Body& body) {
+  const std::int64_t piece = std::max(std::int64_t{1}, kPiece / width);
+  for (std::int64_t at = 0; at < count; at += piece) {
+    body(at, std::min(count, at + piece));
+    if (count > piece && interrupt()) throw Interrupted{};
+  }
+}
+
+template <class T>
+const kernels::FourierKernels<T>& fourier_kernels() noexcept {
+  const kernels::Operations& operations = kernels::operations();
+  if constexpr (std::is_same_v<T, float>) {
+    return *operations.fourier_float;
+  } else {
+    return *operations.fourier_double;
+  }
+}
+
+/// exp(-2 pi i k / n): the cosine and the negative sine, to about an ULP. Only angles of the first
+/// octant are computed, so that conjugate and negative roots have the same digits.
+class Roots {
+ public:
+  /// Throws std::bad_alloc, Interrupted.
+  Roots(std::int64_t n, const InterruptCheck& interrupt);
+
+  struct Root {
+    double real;
+    double imag;
+  };
+  /// 0 <= k < n < 2**58.
+  Root at(std::int64_t k) const noexcept;
+
+ private:
+  std::int64_t n_;
+  std::int64_t step_;         // between the angles, in units of 1 / (8 * n) of a turn
+  std::vector<Root> octant_;  // cosines and sines
+};
 
 /// Complex factors in two planes.
 template <class T>
@@ -72,5 +123,23 @@ class FourierPlan {
   std::unique_ptr<const FourierPlan> inner_;
   Factors<T> transformed_chirp_;
 };
+
+/// What a transform of n complex numbers needs, or of n real ones.
+template <class T>
+struct FourierTables {
+  /// Throws std::bad_alloc, Interrupted.
+  FourierTables(std::int64_t n, bool is_real, const InterruptCheck& interrupt);
+
+  /// An even number of real numbers is transformed as half as many complex ones.
+  bool is_halved;
+  FourierPlan<T> plan;
+  Factors<T> roots;  // exp(-2 pi i k / n) for k <= n / 2, if is_halved
+};
+
+/// From the cache, or new. The cache keeps the tables of the last 16 lengths of each type, and up
+/// to 64 MiB of them. Thread-safe. Throws kMemory, Interrupted.
+template <class T>
+std::shared_ptr<const FourierTables<T>> fourier_tables(std::int64_t n, bool is_real,
+                                                       const InterruptCheck& interrupt);
 
 }  // namespace refarray::core

@@ -7,11 +7,8 @@
 #include <thread>
 #include <utility>
 
-#include "compute/fft/kernels.hpp"
-#include "compute/fft/pieces.hpp"
-#include "compute/fft/plan_cache.hpp"
+#include "compute/fft/fourier_plan.hpp"
 #include "compute/fft/tile_copies.hpp"
-#include "compute/fft/workspaces.hpp"
 
 namespace refarray::core {
 namespace {
@@ -76,6 +73,38 @@ class Axes {
   std::int64_t inner_ = 1;
   int ndim_ = 0;
   std::int64_t shape_[kMaxRank];  // of the other axes
+};
+
+/// Memory for a tile in each thread.
+template <class T>
+class Workspaces {
+ public:
+  /// `plane`: elements. Throws kMemory.
+  Workspaces(int threads, std::int64_t plane)
+      : threads_(threads), is_taken_(new std::atomic<bool>[static_cast<std::size_t>(threads)]()) {
+    plane_ = (plane + kLine - 1) / kLine * kLine;
+    const std::int64_t size = std::int64_t{threads} * 4 * plane_;
+    const std::int64_t shape[] = {size};
+    memory_ = new_array({Kind::kFloat, sizeof(T) * 8}, shape, /*zeroed=*/false);
+  }
+
+  /// Calls `work` with memory that no other thread has.
+  template <class Work>
+  void use(const Work& work) const noexcept {
+    int i = 0;
+    while (is_taken_[i].exchange(true, std::memory_order_acquire)) i = (i + 1) % threads_;
+    auto* const at = reinterpret_cast<T*>(memory_.data) + i * 4 * plane_;
+    work(Buffers<T>{{at, at + plane_}, {at + 2 * plane_, at + 3 * plane_}});
+    is_taken_[i].store(false, std::memory_order_release);
+  }
+
+ private:
+  static constexpr std::int64_t kLine = 64 / sizeof(T);
+
+  int threads_;
+  std::unique_ptr<std::atomic<bool>[]> is_taken_;
+  std::int64_t plane_;
+  Array memory_;
 };
 
 template <class T>
