@@ -12,8 +12,4 @@ namespace refarray::core {
 
 const kernels::ElementwiseTable& math_kernels() noexcept;
 
-namespace detail {
-void add_complex_math(kernels::ElementwiseTable& table) noexcept;
-}
-
 }  // namespace refarray::core

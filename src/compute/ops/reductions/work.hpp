@@ -44,11 +44,6 @@ struct ReductionWork {
   std::int64_t block;             // elements of a block
   std::int64_t blocks_per_piece;  // a power of two, at most kBlocksPerCall
 
-  /// The least number of outputs that are worth a piece.
-  std::int64_t smallest_group() const noexcept {
-    return access == Access::kDirect ? 1 : access == Access::kGather ? 8 : kStripBytes / in_size;
-  }
-
   /// Reduces the elements [begin, end) of the outputs [first, last) into `results`. `begin` is a
   /// multiple of a piece, and there are no more elements than that.
   void run_piece(std::int64_t first, std::int64_t last, std::int64_t begin, std::int64_t end,
