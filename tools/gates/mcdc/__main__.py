@@ -52,8 +52,7 @@ PARTS = {
 #: Tests of exchange, of indexing, and of both with devices and in strict namespaces.
 FILES = (
     *("dlpack", "array/test_assignment.py", "array/test_indexing.py", "array/test_sequence.py"),
-    *(f"compute/rearranging/test_{name}.py" for name in ("index_arrays", "indexing_by_arrays")),
-    "compute/rearranging/test_take.py",
+    *(f"compute/rearranging/test_{name}.py" for name in ("indexing_by_arrays", "take")),
     *(f"compute/modes/test_{name}.py" for name in ("devices", "strict", "strict_versions")),
     *("compute/modes/test_unknown_extents.py", "package/test_c_table.py"),
     *("devices/test_device.py", "devices/test_gpu.py", "ledger/test_virtual_devices.py"),
