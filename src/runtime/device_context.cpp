@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <new>
 
-#include "runtime/streams/relaxed_capture.hpp"
 #include "runtime/streams/stream_key.hpp"
 
 namespace refarray::runtime {

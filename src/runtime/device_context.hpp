@@ -10,7 +10,6 @@
 #include "runtime/copy/staging.hpp"
 #include "runtime/drivers/devices.hpp"
 #include "runtime/drivers/driver.hpp"
-#include "runtime/drivers/registry.hpp"
 #include "runtime/kernels/kernel_module.hpp"
 
 namespace refarray::runtime {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "runtime/copy/operation.hpp"
-#include "runtime/memory/new_array.hpp"
+#include "runtime/memory/device_storage.hpp"
 #include "runtime/streams/stream_key.hpp"
 
 namespace refarray::runtime {

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "runtime/device_context.hpp"
-#include "runtime/streams/relaxed_capture.hpp"
 
 namespace refarray::runtime {
 namespace {

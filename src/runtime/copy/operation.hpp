@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/array.hpp"
-#include "runtime/memory/tracked_storage.hpp"
+#include "runtime/streams/pending_work.hpp"
 #include "runtime/streams/stream.hpp"
 
 namespace refarray::runtime {

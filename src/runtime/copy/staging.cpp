@@ -6,7 +6,6 @@
 #include "core/copy/copy.hpp"
 #include "runtime/copy/operation.hpp"
 #include "runtime/device_context.hpp"
-#include "runtime/streams/relaxed_capture.hpp"
 #include "runtime/streams/stream_key.hpp"
 
 namespace refarray::runtime {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "runtime/drivers/cuda_abi.hpp"
-#include "runtime/drivers/load_common.hpp"
+#include "runtime/drivers/load.hpp"
 
 namespace refarray::runtime {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "runtime/drivers/cuda_abi.hpp"
-#include "runtime/drivers/load_common.hpp"
+#include "runtime/drivers/load.hpp"
 
 namespace refarray::runtime::cuda {
 namespace {

@@ -1,4 +1,5 @@
-// Driver: one vendor's driver and its devices; guards that make a device current.
+// Driver: one vendor's driver and its devices; guards of the calling thread's current device and of
+// its stream capture mode.
 #pragma once
 
 #include <memory>
@@ -69,6 +70,25 @@ class DeviceGuard {
 
  private:
   TryDeviceGuard guard_;
+};
+
+/// While this lives, the calling thread may make driver calls that are unsafe in captures (see
+/// DriverTable), provided that they concern no capturing stream.
+class RelaxedCaptureMode {
+ public:
+  explicit RelaxedCaptureMode(const DriverTable& api) noexcept : api_(api) {
+    exchanged_ = api_.exchange_capture_mode(&mode_) == kSuccess;
+  }
+  RelaxedCaptureMode(const RelaxedCaptureMode&) = delete;
+  RelaxedCaptureMode& operator=(const RelaxedCaptureMode&) = delete;
+  ~RelaxedCaptureMode() {
+    if (exchanged_) api_.exchange_capture_mode(&mode_);
+  }
+
+ private:
+  const DriverTable& api_;
+  int mode_ = kCaptureModeRelaxed;
+  bool exchanged_;
 };
 
 }  // namespace refarray::runtime

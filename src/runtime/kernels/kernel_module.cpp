@@ -5,7 +5,6 @@
 
 #include "runtime/device_context.hpp"
 #include "runtime/kernels/images.hpp"
-#include "runtime/streams/relaxed_capture.hpp"
 
 namespace refarray::runtime {
 namespace {

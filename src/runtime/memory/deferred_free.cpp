@@ -8,7 +8,7 @@
 
 #include "core/error.hpp"
 #include "runtime/device_context.hpp"
-#include "runtime/memory/tracked_storage.hpp"
+#include "runtime/streams/pending_work.hpp"
 
 namespace refarray::runtime {
 namespace {

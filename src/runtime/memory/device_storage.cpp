@@ -1,4 +1,5 @@
-// DeviceStorage: the allocator its memory comes from, and freeing it after all work on it.
+// DeviceStorage: the allocator its memory comes from, and freeing it after all work on it. New
+// arrays in it, zeroed in stream order.
 #include "runtime/memory/device_storage.hpp"
 
 #include <algorithm>
@@ -8,9 +9,7 @@
 #include "core/ledger.hpp"
 #include "runtime/device_context.hpp"
 #include "runtime/memory/deferred_free.hpp"
-#include "runtime/memory/tracked_storage.hpp"
 #include "runtime/streams/pending_work.hpp"
-#include "runtime/streams/relaxed_capture.hpp"
 
 namespace refarray::runtime {
 namespace {
@@ -176,6 +175,12 @@ Status allocate(DeviceContext& context, DeviceKind kind, Allocator allocator, Ad
                                           : api.allocate(out, nbytes);
 }
 
+/// `nbytes` rounded up to whole 32-bit words. Every allocation is: kernels write packed elements by
+/// operations on words.
+constexpr std::size_t whole_words(std::int64_t nbytes) noexcept {
+  return (static_cast<std::size_t>(nbytes) + 3) & ~std::size_t{3};
+}
+
 /// RAII: a new allocation until a storage takes it over.
 class Allocation {
  public:
@@ -226,8 +231,9 @@ class Allocation {
   Address address_ = 0;
 };
 
-}  // namespace
-
+/// Uninitialised writable memory. Device memory may be used on `stream` at once, on other streams
+/// after waiting for the storage's pending work. Throws kBuffer if the device cannot be used or the
+/// stream captures a graph, kMemory, DriverError.
 core::StoragePtr new_device_storage(const core::Device& device, std::int64_t nbytes,
                                     const StreamPtr& stream) {
   DeviceContext& context = context_of(device);
@@ -265,6 +271,38 @@ core::StoragePtr new_device_storage(const core::Device& device, std::int64_t nby
     }
   }
   return out;
+}
+
+/// Zeroes new memory on `stream` and records the write.
+void zero(TrackedStorage& storage, std::size_t nbytes, const StreamPtr& stream) {
+  DeviceContext& context = stream->context();
+  const DeviceGuard on_device(context);
+  const auto to = reinterpret_cast<Address>(storage.data());
+  context.check(context.api().set_bytes(to, 0, nbytes, stream->handle()), "zeroing memory");
+  storage.pending.add(unrecorded_use(stream, /*writes=*/true), storage.pending.newest());
+}
+
+core::Array new_device_array(const core::DType& dtype, core::Extents shape,
+                             const core::Device& device, bool zeroed, StreamPtr stream) {
+  core::Array out{{}, nullptr, dtype, 0, false, core::c_layout(shape)};
+  const std::int64_t nbytes = core::checked_nbytes(core::size_of(shape), dtype);
+  stream = stream_on(context_of(device), stream);
+  out.storage = new_device_storage(device, nbytes, stream);
+  out.data = out.storage->data();
+  if (nbytes == 0) return out;
+  // Kernels write packed elements by operations on whole words, which read the other bits. And
+  // equal arrays have equal bytes, with the unused bits after the last packed element.
+  if (zeroed || dtype.is_packed()) zero(*tracked(out.storage.get()), whole_words(nbytes), stream);
+  return out;
+}
+
+}  // namespace
+
+core::Array new_array(const core::DType& dtype, core::Extents shape, const core::Device& device,
+                      bool zeroed, const StreamPtr& stream) {
+  if (device == core::Device{}) return core::new_array(dtype, shape, zeroed);
+  require(device);
+  return new_device_array(dtype, shape, device, zeroed, stream);
 }
 
 }  // namespace refarray::runtime

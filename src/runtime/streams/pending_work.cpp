@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "runtime/streams/relaxed_capture.hpp"
 
 namespace refarray::runtime {
 namespace {

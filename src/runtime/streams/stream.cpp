@@ -8,7 +8,6 @@
 #include "runtime/device_context.hpp"
 #include "runtime/drivers/driver.hpp"
 #include "runtime/streams/pending_work.hpp"
-#include "runtime/streams/relaxed_capture.hpp"
 #include "runtime/streams/stream_key.hpp"
 
 namespace refarray::runtime {
