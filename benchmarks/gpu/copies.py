@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import ctypes
 import statistics
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.measure import interleaved
 
-from .clocks import LEAST_NS, DeviceTimer, Enqueue, HostTimer
 from .session import DEVICE, DRIVER, OURS, NotMeasured, Row, Session
 
+Enqueue = Callable[[int], object]  # takes the repetition number, which selects the buffer
 GIB, MIB = 1 << 30, 1 << 20
 #: Minimum memory that a row cycles through: an H200 has 60 MB of L2 cache.
 TURN_BYTES = 512 * MIB
@@ -161,6 +162,45 @@ def by_peer(session: Session, name: str, case: Case, buffers: Buffers) -> Enqueu
             to[...] = source
 
     return torch if name == "torch" else cupy
+
+
+# Timers of work on a stream, for benchmarks.measure.interleaved().
+
+#: Minimum duration of one measurement: events have a resolution of half a microsecond.
+LEAST_NS = 2_000_000
+
+
+class HostTimer:
+    """Measures on the host until the stream has finished."""
+
+    def __init__(self, driver: Any, stream: int, enqueue: Enqueue) -> None:
+        self.driver, self.stream, self.enqueue = driver, stream, enqueue
+
+    def timeit(self, number: int) -> float:
+        self.driver.synchronize(self.stream)
+        start = time.perf_counter_ns()
+        for each in range(number):
+            self.enqueue(each)
+        self.driver.synchronize(self.stream)
+        return time.perf_counter_ns() - start
+
+
+class DeviceTimer(HostTimer):
+    """Measures between two events of a stream."""
+
+    def __init__(self, driver: Any, stream: int, enqueue: Enqueue) -> None:
+        super().__init__(driver, stream, enqueue)
+        self.begin, self.end = driver.event(0), driver.event(0)
+
+    def timeit(self, number: int) -> float:
+        self.driver.record(self.begin, self.stream)
+        for each in range(number):
+            self.enqueue(each)
+        self.driver.record(self.end, self.stream)
+        self.driver.synchronize(self.stream)
+        out = ctypes.c_float()
+        self.driver("cuEventElapsedTime", out, self.begin, self.end)
+        return 1e6 * out.value
 
 
 def verify(session: Session, case: Case, buffers: Buffers) -> None:
