@@ -7,22 +7,17 @@ import ctypes
 from functools import cache
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
 from helpers.cases import run_each
 from helpers.dtype_names import COMPLEX, INTEGERS, NAMES, SMALL, SUB_BYTE
-from helpers.rounding import round_to_odd
+from helpers.rounding import numpy_dtype, round_to_odd
 
 import refarray
 from refarray import _native
 
 Values = npt.NDArray[Any]
-
-
-def numpy_dtype(name: str) -> Any:
-    return np.dtype(getattr(ml_dtypes, name, None) or name)
 
 
 def stored(name: str) -> str:

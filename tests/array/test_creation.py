@@ -10,23 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.cases import run_each
+from helpers.cases import refusal, run_each
+from helpers.number_likes import Raises
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import refarray
 
 HUGE = 10**30
-
-
-class Raises:
-    """Every conversion to a number raises."""
-
-    def __index__(self) -> int:
-        raise KeyError("index")
-
-    def __float__(self) -> float:
-        raise KeyError("float")
 
 
 SHAPED: list[tuple[Callable[..., refarray.Array], tuple[Any, ...], Any]] = [
@@ -119,9 +110,8 @@ def test_full_rejects_invalid_values(
         lambda: refarray.full(2, value, dtype=dtype),
         lambda: refarray.full_like(refarray.zeros(2, dtype=dtype or "int64"), value),
     ):
-        with pytest.raises(error) as caught:
+        with refusal(error, message):
             call()
-        assert message in str(caught.value)
 
 
 @run_each(("make", "fill"), [(make, fill) for make, fill, _ in SHAPED])
@@ -146,9 +136,8 @@ def test_full_rejects_invalid_values(
 def test_invalid_shapes_raise(
     make: Any, fill: Any, shape: Any, error: type[Exception], message: str
 ) -> None:
-    with pytest.raises(error) as caught:
+    with refusal(error, message):
         make(shape, *fill)
-    assert message in str(caught.value)
 
 
 CALLS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
@@ -175,9 +164,8 @@ CALLS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
 def test_invalid_keywords_raise(
     make: Any, arguments: Any, keywords: Any, error: type[Exception], message: str
 ) -> None:
-    with pytest.raises(error) as caught:
+    with refusal(error, message):
         make(*arguments, **keywords)
-    assert message in str(caught.value)
 
 
 def lengths(start: Any, stop: Any, step: Any) -> int:
@@ -344,9 +332,8 @@ def test_arange_with_dtype() -> None:
 def test_arange_rejects_invalid_arguments(
     arguments: Any, keywords: Any, error: type[Exception], message: str
 ) -> None:
-    with pytest.raises(error) as caught:
+    with refusal(error, message):
         refarray.arange(*arguments, **keywords)
-    assert message in str(caught.value)
 
 
 FUNCTIONS = [

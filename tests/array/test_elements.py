@@ -9,20 +9,15 @@ import operator
 from fractions import Fraction
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
-from helpers.cases import run_each
+from helpers.cases import refusal, run_each
 from helpers.dtype_names import INTEGERS, NAMES, REAL, SMALL, SUB_BYTE
-from helpers.rounding import round_to_odd
+from helpers.rounding import numpy_dtype, round_to_odd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import refarray
-
-
-def numpy_dtype(name: str) -> Any:
-    return np.dtype(getattr(ml_dtypes, name, None) or name)
 
 
 def kind_order(name: str) -> int:
@@ -301,9 +296,8 @@ def test_int_of_non_integral_values() -> None:
 @run_each("shape", [(1,), (1, 1), (2,), (0,), (3, 4)])
 def test_conversion_to_a_number_requires_ndim_0(convert: Any, shape: tuple[int, ...]) -> None:
     x = refarray.zeros(shape, dtype="int32")
-    with pytest.raises(TypeError, match=f"ndim 0.*and {math.prod(shape)} elements") as caught:
+    with refusal(TypeError, "ndim 0", f"and {math.prod(shape)} elements", shape):
         convert(x)
-    assert str(shape) in str(caught.value)
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (1, 1, 1)])

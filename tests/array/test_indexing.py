@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.cases import run_each
+from helpers.number_likes import IntLike
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -88,16 +89,6 @@ def test_every_slice_of_a_short_axis() -> None:
     ends = [None, *range(-6, 7)]
     for start, stop, step in itertools.product(ends, ends, [None, -5, -2, -1, 1, 2, 5]):
         assert_same(ours[start:stop:step], theirs[start:stop:step])
-
-
-class IntLike:
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __index__(self) -> Any:
-        if isinstance(self.value, BaseException):
-            raise self.value
-        return self.value
 
 
 class IntSubclass(int):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.cases import run_each
+from helpers.cases import run_each, words
 from helpers.leaks import blocks_left
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,22 +22,10 @@ import refarray
 from refarray import _native
 
 PROTOCOLS = range(pickle.HIGHEST_PROTOCOL + 1)
-DTYPES = [
-    "bool",
-    "int8",
-    "uint64",
-    "float32",
-    "complex128",
-    "complex32",
-    "bfloat16",
-    "float8_e4m3fn",
-    "float8_e8m0fnu",
-    "float6_e2m3fn",
-    "float4_e2m1fn",
-    "float4_e2m1fn_padded",
-    "float32x4",
-    "float4_e2m1fnx3",
-]
+DTYPES = words(
+    "bool int8 uint64 float32 complex128 complex32 bfloat16 float8_e4m3fn float8_e8m0fnu"
+    " float6_e2m3fn float4_e2m1fn float4_e2m1fn_padded float32x4 float4_e2m1fnx3"
+)
 
 
 def assert_same(ours: refarray.Array, theirs: refarray.Array) -> None:

@@ -7,11 +7,11 @@ import ctypes
 import itertools
 import operator
 import pickle
-import threading
 import weakref
 from typing import Any
 
 import pytest
+from oracles.switches import run_together
 
 import refarray
 
@@ -67,17 +67,11 @@ def test_threads_share_an_iterator() -> None:
     for _ in range(20):
         items = iter(refarray.arange(2000))
         seen: list[list[int]] = [[] for _ in range(4)]
-        begin = threading.Barrier(4)
 
-        def take(mine: list[int], items: Any = items, begin: Any = begin) -> None:
-            begin.wait()
-            mine.extend(int(item) for item in items)
+        def take(me: int, items: Any = items, seen: Any = seen) -> None:
+            seen[me].extend(int(item) for item in items)
 
-        threads = [threading.Thread(target=take, args=(mine,)) for mine in seen]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        run_together(take, len(seen))
         assert sorted(itertools.chain(*seen)) == list(range(2000))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from helpers.cases import run_each
+from helpers.cases import refusal, run_each
 
 import refarray
 
@@ -34,9 +34,8 @@ ONE_AXIS = ["argmin", "argmax", "sort", "argsort", "cumulative_sum", "cumulative
 def test_axes_out_of_range_raise(name: str) -> None:
     x = xp.ones((2, 3))
     for axis in (2, -3, 64, 2**62, -(2**62)):
-        with pytest.raises(IndexError) as caught:
+        with refusal(IndexError, axis, "2"):
             getattr(xp, name)(x, axis=axis)
-        assert str(axis) in str(caught.value) and "2" in str(caught.value)
     for axis in (2**64, -(2**70)):
         with pytest.raises((IndexError, OverflowError)):
             getattr(xp, name)(x, axis=axis)
@@ -51,9 +50,8 @@ def test_axes_out_of_range_raise(name: str) -> None:
 def test_tuples_of_axes_are_checked(name: str) -> None:
     x = xp.ones((2, 3))
     for axes in ((0, 2), (-3,), (0, 1, 2)):
-        with pytest.raises(IndexError) as caught:
+        with refusal(IndexError, "2"):
             getattr(xp, name)(x, axis=axes)
-        assert "2" in str(caught.value)
     for axes in ((0, 0), (1, -1), (0, -2), (0, 1, 0)):
         with pytest.raises(ValueError, match="more than once|repeated"):
             getattr(xp, name)(x, axis=axes)
@@ -70,9 +68,8 @@ def test_dtypes_of_results_are_checked(name: str) -> None:
     for wrong in (1, 1.5, object()):
         with pytest.raises(TypeError):
             getattr(xp, name)(x, dtype=wrong)
-    with pytest.raises(TypeError) as caught:
+    with refusal(TypeError, "complex64", "float64"):
         getattr(xp, name)(xp.ones(3, dtype="complex64"), dtype=xp.float64)
-    assert "complex64" in str(caught.value) and "float64" in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["var", "std"])

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from helpers.cases import run_each
+from helpers.cases import refusal, run_each
 from oracles.formats import COMPLEX, INTEGERS, REAL_FLOATS
 from oracles.functions import BINARY, COMPARING, OPERATORS
 from oracles.layouts import gapless, layouts, misaligned, text
@@ -111,9 +111,8 @@ def test_in_place_operators_keep_dtype_and_shape(name: str) -> None:
             target = in_place(name)(target, y)
             assert target is x and str(x.dtype) == left and text(x) == text(expected)
             continue
-        with pytest.raises(TypeError) as caught:
+        with refusal(TypeError, left, result):
             in_place(name)(x, y)
-        assert left in str(caught.value) and result in str(caught.value), (left, right)
         assert text(x) == text(refarray.ones((2, 3), dtype=left))
 
 
@@ -180,9 +179,8 @@ def test_operators_refuse_shapes_that_do_not_broadcast(name: str) -> None:
     for left, right in (((2, 3), (2,)), ((3,), (4,)), ((2, 1, 3), (4, 2, 2)), ((0,), (3,))):
         x, y = refarray.ones(left, dtype=dtype), refarray.ones(right, dtype=dtype)
         for work in (getattr(operator, name), getattr(refarray, function)):
-            with pytest.raises(ValueError) as caught:
+            with refusal(ValueError, left, right):
                 work(x, y)
-            assert str(left) in str(caught.value) and str(right) in str(caught.value)
 
 
 class Other:

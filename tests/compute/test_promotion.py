@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from helpers.cases import run_each
+from helpers.cases import refusal, run_each
 from oracles import formats
 from oracles.checks import flat
 from oracles.formats import ALL, INTEGERS, REAL_FLOATS, STANDARD, UNSIGNED, limits
@@ -38,9 +38,8 @@ def test_result_type_follows_the_tables(left: str) -> None:
             for given in ((of(left), of(right)), (x, y), (x, of(right)), (of(left), y)):
                 assert str(xp.result_type(*given)) == PROMOTION[left, right]
             continue
-        with pytest.raises(TypeError) as caught:
+        with refusal(TypeError, left, right):
             xp.result_type(of(left), of(right))
-        assert left in str(caught.value) and right in str(caught.value)
 
 
 def outcome(*names: str) -> str:
@@ -102,9 +101,8 @@ def test_where_concat_and_stack_refuse_what_has_no_common_dtype() -> None:
             lambda x, y: xp.concat([x, y]),
             lambda x, y: xp.stack([x, y]),
         ):
-            with pytest.raises(TypeError) as caught:
+            with refusal(TypeError, left, right):
                 work(x, y)
-            assert left in str(caught.value) and right in str(caught.value)
     for (left, right), result in PROMOTION.items():
         x, y = xp.ones(3, dtype=left), xp.ones(3, dtype=right)
         for out in (xp.where(mask, x, y), xp.concat([x, y]), xp.stack([x, y])):

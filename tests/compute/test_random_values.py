@@ -17,6 +17,7 @@ from oracles.checks import NARROW, assert_elements, assert_within, error, flat
 from oracles.formats import FORMATS, INTEGERS, REAL_FLOATS, limits, rounded
 from oracles.functions import BINARY, INEXACT
 from oracles.samples import pairs, samples
+from oracles.switches import threads as copy_threads
 
 import refarray
 
@@ -114,9 +115,7 @@ def test_arithmetic_of_random_integers(name: str, dtype: str) -> None:
 @run_each("dtype", ["bool", "int8", "int64", "float32", "float64", "complex64"])
 def test_long_arrays_are_like_short_ones(dtype: str, threads: int) -> None:
     """Above 64 KiB the lock is released, above another limit threads share the work."""
-    before = refarray.get_copy_threads()
-    refarray.set_copy_threads(threads)
-    try:
+    with copy_threads(threads):
         for name in ("add", "equal", "multiply", "bitwise_xor", "floor_divide", "maximum"):
             if dtype not in BINARY[name].dtypes:
                 continue
@@ -133,8 +132,6 @@ def test_long_arrays_are_like_short_ones(dtype: str, threads: int) -> None:
             if str(expected.dtype) == dtype and name == "add":
                 target += wide[1]
                 assert_rows(target, expected, times)
-    finally:
-        refarray.set_copy_threads(before)
 
 
 def assert_rows(out: Any, expected: Any, times: int) -> None:

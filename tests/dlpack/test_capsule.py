@@ -8,9 +8,10 @@ import threading
 from typing import Any
 
 import pytest
-from helpers.cases import run_each
+from helpers.cases import run_each, words
 from native.corpus import FLOATS
 from native.producers import Recorder
+from oracles.switches import run_together
 
 import refarray
 from refarray import _native
@@ -155,11 +156,7 @@ def test_two_threads_consume_one_capsule_once(adv: Any, versioned: bool) -> None
             with contextlib.suppress(BufferError):
                 won[me].append((number, refarray.from_capsule(capsules[number])))
 
-    threads = [threading.Thread(target=work, args=(me,)) for me in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_together(work, 2)
     assert sorted(number for side in won for number, _ in side) == list(range(rounds))
     assert all(array.tolist() == VALUES for side in won for _, array in side)
     won.clear()
@@ -237,19 +234,7 @@ def test_inspection_does_not_consume_the_capsule(adv: Any, versioned: bool) -> N
     tensor = adv.make(shape=(2, 3), strides=None, data=FLOATS, versioned=versioned, byte_offset=4)
     capsule = tensor.capsule()
     expected, found = adv.inspect(capsule), _native._inspect_capsule(capsule)
-    for key in (
-        "name",
-        "struct",
-        "version",
-        "flags",
-        "data",
-        "device",
-        "ndim",
-        "dtype",
-        "shape",
-        "strides",
-        "byte_offset",
-    ):
+    for key in words("name struct version flags data device ndim dtype shape strides byte_offset"):
         assert found[key] == expected[key], key
     assert bool(found["deleter"]) is True
     assert tensor.deleter_calls == 0

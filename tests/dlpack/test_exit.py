@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from helpers.cases import words
 
 pytestmark = pytest.mark.not_repeated
 
@@ -32,22 +33,10 @@ def test_daemon_threads_inside_refarray_do_not_abort_the_exit(
 @pytest.mark.req("LIFE-05", "LIFE-03")
 @pytest.mark.parametrize(
     "mode",
-    [
-        "module_global",
-        "import_in_global",
-        "unconsumed",
-        "cycle",
-        "static",
-        "static_of_import",
-        "thread_during",
-        "thread_after",
-        "daemon",
-        "buffer_static",
-        "buffer_thread",
-        "interface_static",
-        "interface_thread",
-        "atexit",
-    ],
+    words(
+        "module_global import_in_global unconsumed cycle static static_of_import thread_during"
+        " thread_after daemon buffer_static buffer_thread interface_static interface_thread atexit"
+    ),
 )
 def test_objects_that_outlive_the_interpreter_do_not_crash(isolated: Any, mode: str) -> None:
     """Arrays, capsules and managed tensors that outlive the interpreter are released or leaked."""

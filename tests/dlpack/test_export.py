@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import inspect as signatures
 import itertools
 import math
@@ -12,6 +11,8 @@ from typing import Any, NamedTuple
 
 import pytest
 from helpers.cases import run_each
+from helpers.dtype_names import FLOAT8
+from helpers.number_likes import IntLike, OneEnum
 
 import refarray
 
@@ -44,28 +45,10 @@ def pick(**keywords: Any) -> dict[str, Any]:
     return {name: value for name, value in keywords.items() if value is not ABSENT}
 
 
-@pytest.mark.req(
-    "VERS-01",
-    "VERS-04",
-    "VERS-05",
-    "VERS-06",
-    "VERS-07",
-    "LIFE-06",
-    "PROD-08",
-    "PROD-11",
-    "PROD-12",
-    "PROD-13",
-    "PROD-16",
-    "FLAG-01",
-    "FLAG-02",
-    "FLAG-03",
-    "FLAG-04",
-    "FLAG-06",
-    "DEV-03",
-    "TENS-06",
-    "TENS-18",
-    "AAPI-03",
-)
+@pytest.mark.req("VERS-01", "VERS-04", "VERS-05", "VERS-06", "VERS-07")
+@pytest.mark.req("PROD-08", "PROD-11", "PROD-12", "PROD-13", "PROD-16")
+@pytest.mark.req("FLAG-01", "FLAG-02", "FLAG-03", "FLAG-04", "FLAG-06")
+@pytest.mark.req("LIFE-06", "DEV-03", "TENS-06", "TENS-18", "AAPI-03")
 @run_each("kind", KINDS)
 def test_every_combination_of_keywords(adv: Any, kind: str) -> None:
     """max_version x copy x dl_device x stream: name, version, flags, layout, view or copy."""
@@ -118,32 +101,15 @@ DTYPES = {
     **{f"float{bits}": (2, bits) for bits in (16, 32, 64)},
     "bfloat16": (4, 16),
     **{f"complex{bits}": (5, bits) for bits in (32, 64, 128)},
-    "float8_e3m4": (7, 8),
-    "float8_e4m3": (8, 8),
-    "float8_e4m3b11fnuz": (9, 8),
-    "float8_e4m3fn": (10, 8),
-    "float8_e4m3fnuz": (11, 8),
-    "float8_e5m2": (12, 8),
-    "float8_e5m2fnuz": (13, 8),
-    "float8_e8m0fnu": (14, 8),
+    **{name: (code, 8) for code, name in enumerate(FLOAT8, 7)},  # in the order of dlpack.h
     "float6_e2m3fn": (15, 6),
     "float6_e3m2fn": (16, 6),
     "float4_e2m1fn": (17, 4),
 }
 
 
-@pytest.mark.req(
-    "DTYPE-01",
-    "DTYPE-02",
-    "DTYPE-03",
-    "DTYPE-04",
-    "DTYPE-05",
-    "DTYPE-06",
-    "DTYPE-07",
-    "DTYPE-08",
-    "DTYPE-15",
-    "DTYPE-17",
-)
+@pytest.mark.req("DTYPE-01", "DTYPE-02", "DTYPE-03", "DTYPE-04", "DTYPE-05")
+@pytest.mark.req("DTYPE-06", "DTYPE-07", "DTYPE-08", "DTYPE-15", "DTYPE-17")
 @run_each("name", DTYPES)
 def test_every_dtype_is_exported(adv: Any, name: str) -> None:
     for lanes in (1, 2):
@@ -216,18 +182,6 @@ def test_exported_copies_are_independent(adv: Any, version: Any) -> None:
 def test_malformed_max_version_raises(bad: Any) -> None:
     with pytest.raises(TypeError, match="max_version"):
         refarray.zeros(3).__dlpack__(max_version=bad)
-
-
-class OneEnum(enum.IntEnum):
-    ONE = 1
-
-
-class IntLike:
-    def __init__(self, value: int) -> None:
-        self.value = value
-
-    def __index__(self) -> int:
-        return self.value
 
 
 class Version(NamedTuple):

@@ -10,7 +10,7 @@ import weakref
 from typing import Any
 
 import pytest
-from helpers.cases import run_each
+from helpers.cases import run_each, words
 from native.corpus import FLOATS
 from native.producers import Recorder
 
@@ -183,18 +183,7 @@ def test_reference_cycle_through_the_producer_is_collected(adv: Any) -> None:
 @pytest.mark.req("LIFE-13", "LIFE-03", "PROD-05")
 @pytest.mark.parametrize(
     "scenario",
-    [
-        "import",
-        "legacy",
-        "old",
-        "copy",
-        "reject",
-        "no_copy",
-        "both_fail",
-        "table",
-        "to_py",
-        "export",
-    ],
+    words("import legacy old copy reject no_copy both_fail table to_py export"),
 )
 def test_exchange_survives_allocation_failures(isolated: Any, scenario: str) -> None:
     """With each allocation failing in turn: MemoryError or the right result, and no leaked

@@ -6,7 +6,6 @@ import ctypes
 import itertools
 import mmap
 import struct
-import threading
 import types
 from typing import Any
 
@@ -16,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from native.corpus import FLOATS, FP4
 from native.producers import Recorder, table_only
+from oracles.switches import run_together
 
 import refarray
 
@@ -246,16 +246,12 @@ def test_foreign_table_functions_run_with_a_thread_state(adv: Any) -> None:
     """The adversary's function aborts the process otherwise. Called from several threads."""
     seen = []
 
-    def work() -> None:
+    def work(_: int) -> None:
         thing = table_only(adv, adv.make(data=FLOATS))
         seen.append(refarray.from_dlpack(thing).tolist())
 
-    threads = [threading.Thread(target=work) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    work()
+    run_together(work, 3)
+    work(3)
     assert seen == [[0.0, 1.0, 2.0]] * 4
 
 

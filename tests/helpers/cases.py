@@ -19,6 +19,19 @@ Test = Callable[..., None]
 Ids = Iterable[object] | Callable[[Any], object] | None
 
 
+def words(text: str) -> list[str]:
+    return text.split()
+
+
+@contextlib.contextmanager
+def refusal(error: type[Exception] | tuple[type[Exception], ...], *parts: object) -> Iterator[None]:
+    """As pytest.raises(), for a message with each of the parts."""
+    with pytest.raises(error) as caught:
+        yield
+    for part in parts:
+        assert str(part) in str(caught.value)
+
+
 class Case(NamedTuple):
     label: str
     arguments: dict[str, Any]

@@ -1,11 +1,17 @@
-"""Values that ml_dtypes, which converts every number to float32 first, rounds only once."""
+"""The dtypes of ml_dtypes, which converts every number to float32 first, and values that it rounds
+only once."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
+
+
+def numpy_dtype(name: str) -> Any:
+    return np.dtype(getattr(ml_dtypes, name, None) or name)
 
 
 def round_to_odd(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from helpers.cases import run_each
 from helpers.leaks import blocks_left
+from helpers.number_likes import IntLike
 from hostile.interfaces import ADDRESS, MALFORMED, NUMBERS, Interface, at
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -165,16 +166,6 @@ VALID: list[tuple[dict[str, Any], Any]] = [
 def test_valid_interfaces_are_imported(fields: dict[str, Any], values: Any) -> None:
     for take in (refarray.from_array_interface, refarray.asarray):
         assert take(Interface(**fields)).tolist() == values
-
-
-class IntLike:
-    """An int only through __index__."""
-
-    def __init__(self, value: int) -> None:
-        self.value = value
-
-    def __index__(self) -> int:
-        return self.value
 
 
 @run_each("value", [(), 5, "text", [("version", 3)], SimpleNamespace()])

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.cases import run_each
+from helpers.cases import run_each, words
 from helpers.leaks import blocks_left
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -38,14 +38,7 @@ FORMATS = {
     "complex64": "Zf",
     "complex128": "Zd",
 }
-NO_FORMAT = [
-    "bfloat16",
-    "complex32",
-    "float8_e4m3fn",
-    "float4_e2m1fn",
-    "float6_e2m3fn",
-    "float32x2",
-]
+NO_FORMAT = words("bfloat16 complex32 float8_e4m3fn float4_e2m1fn float6_e2m3fn float32x2")
 
 # PyBUF_* flags of the C API.
 SIMPLE, WRITABLE, FORMAT, ND, STRIDES = 0, 1, 4, 8, 0x18

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import pytest
-from helpers.cases import run_each
+from helpers.cases import refusal, run_each
 from oracles import exact_matrices as em
 from oracles import hard_matrices as hard
 from oracles.decomposition_calls import CALLS, OBLONG, SQUARE, Function, plain
@@ -21,17 +21,15 @@ nan, inf = math.nan, math.inf
 @run_each("shape", [(), (3,), (0,)], ids=str)
 @pytest.mark.parametrize("name", plain({**SQUARE, **OBLONG}))
 def test_vectors_are_no_matrices(name: str, shape: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match=rf"{name}\(\)") as caught:
+    with refusal(ValueError, f"{name}()", shape):
         CALLS[name](xp.ones(shape))
-    assert str(shape) in str(caught.value)
 
 
 @run_each("shape", [(2, 3), (3, 2), (0, 1), (1, 0), (2, 3, 2), (0, 2, 3), (3, 3, 1)], ids=str)
 @pytest.mark.parametrize("name", plain(SQUARE))
 def test_matrices_that_are_not_square(name: str, shape: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match=rf"{name}\(\)") as caught:
+    with refusal(ValueError, f"{name}()", shape):
         CALLS[name](xp.ones(shape))
-    assert str(shape) in str(caught.value)
 
 
 SOLVE_SHAPES: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
@@ -54,9 +52,8 @@ SOLVE_SHAPES: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
 @run_each(("left", "right"), SOLVE_SHAPES)
 def test_shapes_that_do_not_fit(left: tuple[int, ...], right: tuple[int, ...]) -> None:
     a = xp.ones(left) + xp.eye(left[-1])
-    with pytest.raises(ValueError, match=r"solve\(\)") as caught:
+    with refusal(ValueError, "solve()", left, right):
         xp.linalg.solve(a, xp.ones(right))
-    assert str(left) in str(caught.value) and str(right) in str(caught.value)
 
 
 # --- singular and indefinite matrices
@@ -216,9 +213,8 @@ def test_wrong_rtol(name: str) -> None:
         with pytest.raises((TypeError, ValueError), match=dtype):
             function(x, rtol=xp.ones((2, 3), dtype=dtype))
     for shape in ((2,), (4,), (3, 2), (2, 2), (1, 2, 3), (2, 3, 1), (2, 3, 4, 4), (0,)):
-        with pytest.raises(ValueError, match=rf"{name}\(\).*rtol") as caught:
+        with refusal(ValueError, f"{name}()", "rtol", shape):
             function(x, rtol=xp.zeros(shape))
-        assert str(shape) in str(caught.value)
     with pytest.raises(ValueError, match="rtol"):
         function(x[0, 0], rtol=xp.zeros(1))
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from helpers.cases import run_each
+from helpers.number_likes import IntLike
 from oracles import exact_matrices as em
 from oracles import hard_matrices as hard
 from oracles.checks import assert_dtype, flat
@@ -139,15 +140,11 @@ def test_special_values(dtype: str) -> None:
 
 
 def test_orders_of_other_types() -> None:
-    class Number:
-        def __index__(self) -> int:
-            return 2
-
     class Float(float):
         __slots__ = ()
 
     x = xp.asarray([3.0, 4.0])
-    for order in (Number(), Float(2.0), xp.asarray(2)):
+    for order in (IntLike(2), Float(2.0), xp.asarray(2)):
         assert float(xp.linalg.vector_norm(x, ord=order)) == 5
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from helpers.cases import run_each
+from helpers.number_likes import IntLike
 from oracles import direct_sums as sums
 
 import refarray
@@ -85,20 +86,12 @@ def test_too_many_frequencies_are_refused(name: str) -> None:
 
 @names
 def test_one_bool_or_object_with_an_index_is_a_number_of_frequencies(name: str) -> None:
-    class Three:
-        def __index__(self) -> int:
-            return 3
-
-    class Fails:
-        def __index__(self) -> int:
-            raise KeyError("on purpose")
-
     function = getattr(xp.fft, name)
     assert function(True).tolist() == [0.0]
-    assert function(Three()).tobytes() == function(3).tobytes()
+    assert function(IntLike(3)).tobytes() == function(3).tobytes()
     assert function(xp.asarray(3)).tobytes() == function(3).tobytes()
     with pytest.raises(KeyError, match="on purpose"):
-        function(Fails())
+        function(IntLike(KeyError("on purpose")))
 
 
 # --- shifts

@@ -6,7 +6,7 @@ import operator
 from typing import Any
 
 import pytest
-from helpers.cases import run_each
+from helpers.cases import refusal, run_each
 from oracles.formats import NUMERIC
 from oracles.layouts import misaligned, text, views
 from oracles.nested import Shape
@@ -127,9 +127,8 @@ def test_matmul_in_place_keeps_the_shape() -> None:
         ((2, 3), (3, 0)),
     ):
         x, y = xp.ones(left), xp.ones(right)
-        with pytest.raises(ValueError) as caught:
+        with refusal(ValueError, left):
             x @= y
-        assert str(left) in str(caught.value)
         assert x.shape == left and bool(xp.all(x == 1)) and bool(xp.all(y == 1))
 
 
@@ -142,9 +141,8 @@ def test_matmul_in_place_keeps_the_dtype() -> None:
             x @= y
             assert str(x.dtype) == left and x.tolist() == [[2, 2], [2, 2]]
             continue
-        with pytest.raises(TypeError) as caught:
+        with refusal(TypeError, left, dtype):
             x @= y
-        assert left in str(caught.value) and dtype in str(caught.value), (left, right)
         assert str(x.dtype) == left and x.tolist() == [[1, 1], [1, 1]]
 
 

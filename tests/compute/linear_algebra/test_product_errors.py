@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from helpers.cases import run_each
+from helpers.cases import refusal, run_each
+from helpers.number_likes import IntLike
 from oracles.formats import NUMERIC
 from oracles.nested import Shape
 from oracles.promotion import UNDEFINED
@@ -52,9 +53,8 @@ def test_matmul_names_both_shapes_that_do_not_match(left: Shape, right: Shape) -
     for dtype in ("int8", "float64"):
         x, y = xp.ones(left, dtype=dtype), xp.ones(right, dtype=dtype)
         for work in calls("matmul"):
-            with pytest.raises(ValueError) as caught:
+            with refusal(ValueError, left, right):
                 work(x, y)
-            assert str(left) in str(caught.value) and str(right) in str(caught.value)
 
 
 def test_matmul_and_vecdot_refuse_points() -> None:
@@ -91,9 +91,8 @@ def test_products_refuse_what_has_no_common_dtype(name: str) -> None:
             continue
         x, y = xp.ones((2, 2), dtype=left), xp.ones((2, 2), dtype=right)
         for work in calls(name):
-            with pytest.raises(TypeError) as caught:
+            with refusal(TypeError, left, right):
                 work(x, y)
-            assert left in str(caught.value) and right in str(caught.value), (left, right)
 
 
 def test_products_that_are_too_large_raise() -> None:
@@ -170,13 +169,10 @@ def test_axes_that_change_while_they_are_read_do_no_harm() -> None:
 
 
 def test_errors_of_axes_reach_the_caller() -> None:
-    class Failing:
-        def __index__(self) -> int:
-            raise ZeroDivisionError("from __index__")
-
+    failing = IntLike(ZeroDivisionError("from __index__"))
     x = xp.ones((2, 2))
-    for axes in (Failing(), ([Failing()], [0]), ((0,), (Failing(),))):
+    for axes in (failing, ([failing], [0]), ((0,), (failing,))):
         with pytest.raises(ZeroDivisionError, match="__index__"):
             xp.tensordot(x, x, axes=axes)
     with pytest.raises(ZeroDivisionError, match="__index__"):
-        xp.vecdot(x, x, axis=Failing())
+        xp.vecdot(x, x, axis=failing)

@@ -6,7 +6,7 @@ import itertools
 from typing import Any
 
 import pytest
-from helpers.cases import run_each
+from helpers.cases import refusal, run_each
 from oracles.checks import flat
 from oracles.formats import NUMERIC
 from oracles.nested import Shape, size_of
@@ -138,9 +138,8 @@ def test_tensordot_takes_axes_of_every_integer_and_sequence() -> None:
 )
 def test_tensordot_refuses_axes_of_different_extents(left: Shape, right: Shape, axes: Any) -> None:
     """Not even an extent of 1 is stretched."""
-    with pytest.raises(ValueError) as caught:
+    with refusal(ValueError, left, right):
         xp.tensordot(xp.ones(left), xp.ones(right), axes=axes)
-    assert str(left) in str(caught.value) and str(right) in str(caught.value)
 
 
 def test_tensordot_refuses_repeated_axes() -> None:
@@ -167,9 +166,8 @@ def test_tensordot_refuses_axes_out_of_range() -> None:
             xp.tensordot(x, y, axes=axes)
         assert any(str(a) in str(caught.value) for each in axes for a in each if a)
     for count in (3, 4, 64, 2**62):
-        with pytest.raises((IndexError, ValueError)) as caught:
+        with refusal((IndexError, ValueError), count):
             xp.tensordot(x, y, axes=count)
-        assert str(count) in str(caught.value)
     for huge in (2**64, -(2**70)):
         for axes in (huge, ((huge,), (0,))):
             with pytest.raises((IndexError, ValueError, OverflowError)):

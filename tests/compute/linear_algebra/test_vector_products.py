@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from helpers.cases import run_each
+from helpers.cases import refusal, run_each
 from oracles.formats import NUMERIC
 from oracles.nested import Shape, size_of
 from oracles.products import (
@@ -106,9 +106,8 @@ def test_vecdot_around_the_edges_of_blocks(dtype: str) -> None:
 )
 def test_vecdot_refuses_shapes(left: Shape, right: Shape, axis: int, dtype: str) -> None:
     """The contracted axis is not broadcast, and the others must."""
-    with pytest.raises(ValueError) as caught:
+    with refusal(ValueError, left, right):
         xp.vecdot(xp.ones(left, dtype=dtype), xp.ones(right, dtype=dtype), axis=axis)
-    assert str(left) in str(caught.value) and str(right) in str(caught.value)
 
 
 @run_each(
@@ -131,9 +130,8 @@ def test_vecdot_refuses_shapes(left: Shape, right: Shape, axis: int, dtype: str)
 )
 def test_vecdot_refuses_axes_out_of_range(left: Shape, right: Shape, axis: int) -> None:
     """The axis has to be one of both operands."""
-    with pytest.raises((IndexError, ValueError)) as caught:
+    with refusal((IndexError, ValueError), axis):
         xp.vecdot(xp.ones(left), xp.ones(right), axis=axis)
-    assert str(axis) in str(caught.value)
 
 
 def test_vecdot_takes_its_axis_as_a_keyword() -> None:
@@ -197,6 +195,5 @@ def test_axes_of_other_types_are_refused_by_cross() -> None:
 
 def test_wrong_arguments_of_outer() -> None:
     for left, right in (((), ()), ((3,), ()), ((), (3,)), ((1, 3), (3,)), ((3,), (3, 1))):
-        with pytest.raises(ValueError, match=r"outer\(\)") as caught:
+        with refusal(ValueError, "outer()", left, right):
             xp.linalg.outer(xp.ones(left), xp.ones(right))
-        assert str(left) in str(caught.value) and str(right) in str(caught.value)

@@ -10,12 +10,8 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
+from helpers.cases import words
 from oracles.functions import BINARY, UNARY
-
-
-def words(text: str) -> list[str]:
-    return text.split()
-
 
 DTYPES = {
     "b1": "bool",
@@ -84,17 +80,9 @@ def reductions() -> Iterator[str]:
     for name, x in itertools.product(REDUCTIONS, DTYPES):
         yield from (f"xp.{name}({x})", f"xp.{name}({x}s)", f"xp.{name}({x}m)")
         yield f"xp.{name}({x}m, axis=0)"
-    arguments = (
-        "axis=1",
-        "axis=-1",
-        "axis=2",
-        "axis=(0, 1)",
-        "axis=[0, 1]",
-        "axis=0.0",
-        "axis='x'",
-    )
-    more = ("keepdims=True", "dtype=xp.float64", "dtype='float64'", "dtype=float", "0", "out=None")
-    rare = ("correction=1", "include_initial=True", "descending=True", "stable=False", "n=2")
+    arguments = (*words("axis=1 axis=-1 axis=2 axis=0.0 axis='x'"), "axis=(0, 1)", "axis=[0, 1]")
+    more = words("keepdims=True dtype=xp.float64 dtype='float64' dtype=float 0 out=None")
+    rare = words("correction=1 include_initial=True descending=True stable=False n=2")
     for name, x in itertools.product(REDUCTIONS, ("b1m", "i32m", "f32m", "c64m")):
         yield from (f"xp.{name}({x}, {each})" for each in (*arguments, *more, *rare))
 
@@ -111,11 +99,8 @@ def creation() -> Iterator[str]:
         yield from (f"xp.{name}(3, device={each})" for each in ("None", "'cpu'", "1", "f64.device"))
         yield from (f"xp.{name}_like({x})" for x in (*DTYPES, *NUMBERS, *OTHERS))
     for fill in (*NUMBERS, *OTHERS, "f64s", "f64"):
-        yield from (
-            f"xp.full(3, {fill})",
-            f"xp.full_like(f64, {fill})",
-            f"xp.full_like(i8, {fill})",
-        )
+        yield f"xp.full(3, {fill})"
+        yield from (f"xp.full_like({x}, {fill})" for x in ("f64", "i8"))
     for each in ("True", "2", "2.5", "2j", "[1, 2]", "[1, 2.5]", "[[1], [2]]", "(1, 2)", "[]"):
         yield from (f"xp.asarray({each})", f"xp.asarray({each}, dtype=xp.float32)")
         yield f"xp.asarray({each}, copy=False)"
@@ -125,11 +110,8 @@ def creation() -> Iterator[str]:
     for x, dtype in itertools.product(DTYPES, DTYPES.values()):
         yield f"xp.astype({x}, xp.{dtype})"
     yield from (f"xp.asarray({x}, dtype=xp.{d})" for x in ("i8", "u8") for d in DTYPES.values())
-    yield from (
-        "xp.astype(f64, 'float32')",
-        "xp.astype(f64, float)",
-        "xp.astype(f64, xp.int8, copy=1)",
-    )
+    for each in ("'float32'", "float", "xp.int8, copy=1"):
+        yield f"xp.astype(f64, {each})"
     yield from ("xp.from_dlpack(f64)", "xp.from_dlpack(f64, copy=True)", "xp.from_dlpack(1)")
     for each in ("3", "1, 3", "1, 3, 2", "3.0", "0, 1, 0.25", "3, dtype=xp.float32", "3, 1", "2j"):
         yield from (f"xp.arange({each})", f"xp.linspace({each})")
@@ -150,11 +132,8 @@ def indexing() -> Iterator[str]:
     for each in (*entries, *more, "1:1", "3:", "0:0", "slice(f64s)"):
         yield from (f"f64[{each}]", f"f64s[{each}]", f"f64m[{each}]")
         for second in ("0", ":", "...", "None", "i64 - 1", "b1"):
-            yield from (
-                f"f64m[{each}, {second}]",
-                f"f64m[{second}, {each}]",
-                f"f64[{each}, {second}]",
-            )
+            yield from (f"{x}[{each}, {second}]" for x in ("f64m", "f64"))
+            yield f"f64m[{second}, {each}]"
         for value in ("7", "f64[0]", "[7]"):
             yield f"x = xp.asarray(f64, copy=True); x[{each}] = {value}; x"
     yield from ("f64m[b1m]", "f64m[b1m, ...]", "f64m[..., 0, 0]", "f64m[..., ...]", "f64m[0, 0, 0]")
@@ -162,34 +141,13 @@ def indexing() -> Iterator[str]:
         yield f"x = xp.asarray({a}, copy=True); x[...] = {b}; x"
     yield from ("x = xp.asarray(f64m, copy=True); x[b1m] = 7; x", "f64m[b1]", "f64[b1m]")
     for name in ("take", "take_along_axis"):
-        for each in (
-            "i64 - 1",
-            "u8 - 1",
-            "[0]",
-            "0",
-            "f64",
-            "b1",
-            "i64m",
-            "i64 - 1, axis=0",
-            "i64s",
-        ):
+        places = ("i64 - 1", "u8 - 1", "i64 - 1, axis=0", *words("[0] 0 f64 b1 i64m i64s"))
+        for each in places:
             yield from (f"xp.{name}(f64, {each})", f"xp.{name}(f64m, {each})")
 
 
 def manipulation() -> Iterator[str]:
-    shapes = (
-        "4",
-        "(4,)",
-        "[4]",
-        "(-1,)",
-        "-1",
-        "(2, -1)",
-        "(-1, -1)",
-        "(3,)",
-        "None",
-        "'x'",
-        "f64",
-    )
+    shapes = (*words("4 (4,) [4] (-1,) -1 (3,) None 'x' f64"), "(2, -1)", "(-1, -1)")
     yield from (f"xp.reshape(f64m, {shape})" for shape in shapes)
     yield from (
         f"xp.broadcast_to(f64, {s})" for s in ("(2, 3)", "3", "[3]", "(2,)", "(-1, 3)", "None")
@@ -199,21 +157,15 @@ def manipulation() -> Iterator[str]:
         yield from (f"xp.permute_dims(f64m, {each})", f"xp.flip(f64m, axis={each})")
         yield from (f"xp.moveaxis(f64m, {each}, 0)", f"xp.roll(f64m, {each})")
         yield from (f"xp.roll(f64m, 1, axis={each})", f"xp.repeat(f64m, 2, axis={each})")
-        yield from (
-            f"xp.tile(f64, {each})",
-            f"xp.unstack(f64m, axis={each})",
-            f"xp.repeat(f64, {each})",
-        )
+        yield from (f"xp.tile(f64, {each})", f"xp.repeat(f64, {each})")
+        yield f"xp.unstack(f64m, axis={each})"
         yield from (f"xp.concat([f64m, f64m], axis={each})", f"xp.stack([f64, f64], axis={each})")
     for a, b in itertools.product(KINDS, KINDS):
         yield from (f"xp.concat([{a}, {b}])", f"xp.stack(({a}, {b}))", f"xp.where(b1, {a}, {b})")
         yield from (f"xp.can_cast({a}, {b}.dtype)", f"xp.result_type({a}, {b})")
         yield from (f"xp.searchsorted({a}, {b})", f"xp.isin({a}, {b})", f"xp.clip({a}, {b}, {b})")
-        yield from (
-            f"xp.matmul({a}m, {b}m)",
-            f"xp.vecdot({a}, {b})",
-            f"xp.tensordot({a}, {b}, axes=1)",
-        )
+        yield from (f"xp.matmul({a}m, {b}m)", f"xp.vecdot({a}, {b})")
+        yield f"xp.tensordot({a}, {b}, axes=1)"
     for a, b in itertools.product(KINDS, (*NUMBERS, *OTHERS)):
         yield from (f"xp.where(b1, {a}, {b})", f"xp.clip({a}, {b})", f"xp.clip({a}, max={b})")
         yield from (f"xp.searchsorted({a}, {b})", f"xp.isin({a}, {b})", f"xp.result_type({a}, {b})")

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from helpers.cases import run_each
+from helpers.cases import run_each, words
 from oracles.functions import TABLE
 
 import refarray
@@ -63,17 +63,7 @@ def test_attributes_are_those_of_the_standard(space: Any) -> None:
     assert plain == {*TABLE["attributes"], "to_device"}
     for name in plain:
         getattr(x, name) if name != "to_device" else x.to_device(x.device)
-    for name in (
-        "strides",
-        "astype",
-        "reshape",
-        "tolist",
-        "item",
-        "sum",
-        "numpy",
-        "nbytes",
-        "copy",
-    ):
+    for name in words("strides astype reshape tolist item sum numpy nbytes copy"):
         with pytest.raises(AttributeError, match=name):
             getattr(x, name)
     for name in ("__array_interface__", "__len__", "__contains__", "__array_struct__"):

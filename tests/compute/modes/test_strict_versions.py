@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from helpers.cases import run_each
-from modes.expressions import words
+from helpers.cases import run_each, words
 from oracles.functions import TABLE
 
 import refarray

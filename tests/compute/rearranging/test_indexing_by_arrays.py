@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from helpers.cases import run_each
+from helpers.cases import refusal, run_each
 from helpers.index_model import DTYPES, numbered
 
 import refarray as xp
@@ -124,9 +124,8 @@ def test_masks_of_the_wrong_shape_raise() -> None:
     x = numbered(SHAPE)
     for shape in ((4,), (3, 3), (2,), (1,), (1, 4), (3, 4, 6)):
         mask = xp.ones(shape, dtype=xp.bool)
-        with pytest.raises(IndexError) as caught:
+        with refusal(IndexError, shape, SHAPE):
             x[mask]
-        assert str(shape) in str(caught.value) and str(SHAPE) in str(caught.value)
         with pytest.raises(IndexError):
             x[mask] = 0
     with pytest.raises(IndexError, match=r"4.*3"):

@@ -7,7 +7,7 @@ from math import inf
 from typing import Any
 
 import pytest
-from helpers.cases import run_each
+from helpers.cases import refusal, run_each
 from helpers.index_model import numbered
 
 import refarray as xp
@@ -164,9 +164,8 @@ def test_meshgrid_of_nothing() -> None:
 def test_broadcast_shapes() -> None:
     assert xp.broadcast_shapes([3, 1], (4,)) == (3, 4)
     for bad in ([(3,), (4,)], [(2, 1), (8, 4, 3), (5, 5)], [(0,), (2,)]):
-        with pytest.raises(ValueError) as caught:
+        with refusal(ValueError, bad[0]):
             xp.broadcast_shapes(*bad)
-        assert str(bad[0]) in str(caught.value)
     with pytest.raises(ValueError, match="-1"):
         xp.broadcast_shapes((-1,), (1,))
     for wrong in ((1.5,), "3", None):

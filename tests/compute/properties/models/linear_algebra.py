@@ -111,15 +111,21 @@ def tensordot(name: str, draw: Draw) -> Call:
     return Call((x.array, y.array), Result(wanted, dtype), {"axes": given})
 
 
-@models("vecdot", "linalg.vecdot")
-def vecdot(name: str, draw: Draw) -> Call:
-    k = draw(extents)
+def with_vectors(draw: Draw, k: int) -> tuple[Shape, int, Shape, Shape]:
+    """A shape, how many of its axes stand behind an axis of vectors, and the shapes of two operands
+    that have that axis, of extent `k`, and broadcast to the shape otherwise."""
     whole = draw(shapes.filter(lambda each: len(each) <= 3))
     others = [broadcastable(draw, whole), whole]
     if draw(st.booleans()):
         others.reverse()
     behind = draw(st.integers(0, min(map(len, others))))
     left, right = ((*each[: len(each) - behind], k, *each[len(each) - behind :]) for each in others)
+    return whole, behind, left, right
+
+
+@models("vecdot", "linalg.vecdot")
+def vecdot(name: str, draw: Draw) -> Call:
+    _, behind, left, right = with_vectors(draw, draw(extents))
     x, y, dtype = operands(draw, left, right)
     axis = -1 - behind
     wanted = products.vecdot(x.model, y.model, axis, dot(dtype, conjugates=True))
@@ -154,12 +160,7 @@ def converted_to(dtype: str, value: Any) -> Any:
 
 @models("linalg.cross")
 def cross(name: str, draw: Draw) -> Call:
-    whole = draw(shapes.filter(lambda each: len(each) <= 3))
-    others = [broadcastable(draw, whole), whole]
-    if draw(st.booleans()):
-        others.reverse()
-    behind = draw(st.integers(0, min(map(len, others))))
-    left, right = ((*each[: len(each) - behind], 3, *each[len(each) - behind :]) for each in others)
+    whole, behind, left, right = with_vectors(draw, 3)
     x, y, dtype = operands(draw, left, right)
     place = len(whole) - behind
     shape = (*whole[:place], 3, *whole[place:])

@@ -21,6 +21,13 @@ def drawn_axis(draw: Draw, ndim: int) -> int:
     return int(draw(st.integers(-ndim, ndim - 1)))
 
 
+def with_axis(draw: Draw) -> tuple[Drawn, int, int]:
+    """An array, one of its axes as an argument, and the number of that axis from the first."""
+    x = array(draw, draw(dtypes), min_ndim=1)
+    axis = drawn_axis(draw, len(x.shape))
+    return x, axis, axis % len(x.shape)
+
+
 def distinct_axes(draw: Draw, ndim: int, size: int | None = None) -> tuple[int, ...]:
     axes = st.integers(-ndim, ndim - 1) if ndim else st.nothing()
     most = ndim if size is None else size
@@ -180,9 +187,7 @@ def stack(name: str, draw: Draw) -> Call:
 
 @models("unstack")
 def unstack(name: str, draw: Draw) -> Call:
-    x = array(draw, draw(dtypes), min_ndim=1)
-    axis = drawn_axis(draw, len(x.shape))
-    at = axis % len(x.shape)
+    x, axis, at = with_axis(draw)
     rest = (*x.shape[:at], *x.shape[at + 1 :])
     wanted = tuple(
         Result(made(rest, lambda i, n=n: x.model.at((*i[:at], n, *i[at:]))), x.dtype)  # type: ignore[misc]
@@ -193,9 +198,7 @@ def unstack(name: str, draw: Draw) -> Call:
 
 @models("repeat")
 def repeat(name: str, draw: Draw) -> Call:
-    x = array(draw, draw(dtypes), min_ndim=1)
-    axis = drawn_axis(draw, len(x.shape))
-    at = axis % len(x.shape)
+    x, axis, at = with_axis(draw)
     counts = [draw(st.integers(0, 3)) for _ in range(x.shape[at])]
     given: Any = xp.asarray(counts, dtype="int64")
     if draw(st.booleans()):

@@ -50,18 +50,11 @@ def variance(values: list[float], correction: float, root: bool) -> Any:
     return Near(exact, 4.0)
 
 
-def greatest(values: list[Any]) -> Any:
+def extreme(values: list[Any], best: Any) -> Any:
     for value in values:
         if value != value:
             return value
-    return max(values, key=lambda v: (v, math.copysign(1.0, v)))
-
-
-def least(values: list[Any]) -> Any:
-    for value in values:
-        if value != value:
-            return value
-    return min(values, key=lambda v: (v, math.copysign(1.0, v)))
+    return best(values, key=lambda v: (v, math.copysign(1.0, v)))
 
 
 def first(values: list[Any], best: Any) -> int:
@@ -75,8 +68,8 @@ WORK: dict[str, Any] = {
     "argmax": lambda values, dtype: first(values, max),
     "argmin": lambda values, dtype: first(values, min),
     "count_nonzero": lambda values, dtype: sum(v != 0 for v in values),
-    "max": lambda values, dtype: greatest(values),
-    "min": lambda values, dtype: least(values),
+    "max": lambda values, dtype: extreme(values, max),
+    "min": lambda values, dtype: extreme(values, min),
     "prod": product,
     "sum": total,
 }

@@ -11,7 +11,7 @@ from oracles.nested import Nested, indices, made, scanned
 from oracles.promotion import PROMOTION
 
 from properties.arrays import Draw, Drawn, array, gapless, long_shapes, shapes
-from properties.models.manipulation import drawn_axis
+from properties.models.manipulation import drawn_axis, with_axis
 from properties.models.registry import Call, Result, models
 
 
@@ -91,9 +91,7 @@ def drawn_indices(draw: Draw, shape: tuple[int, ...], extent: int) -> Drawn:
 
 @models("take")
 def take(name: str, draw: Draw) -> Call:
-    x = array(draw, draw(st.sampled_from(ALL)), min_ndim=1)
-    axis = drawn_axis(draw, len(x.shape))
-    at = axis % len(x.shape)
+    x, axis, at = with_axis(draw)
     extent = x.shape[at]
     where = drawn_indices(draw, (draw(st.integers(0, 5)) if extent else 0,), extent)
     shape = (*x.shape[:at], where.shape[0], *x.shape[at + 1 :])
@@ -105,9 +103,7 @@ def take(name: str, draw: Draw) -> Call:
 
 @models("take_along_axis")
 def take_along_axis(name: str, draw: Draw) -> Call:
-    x = array(draw, draw(st.sampled_from(ALL)), min_ndim=1)
-    axis = drawn_axis(draw, len(x.shape))
-    at = axis % len(x.shape)
+    x, axis, at = with_axis(draw)
     extent = x.shape[at]
     count = draw(st.integers(0, 4)) if extent else 0
     where = drawn_indices(draw, (*x.shape[:at], count, *x.shape[at + 1 :]), extent)
