@@ -54,7 +54,7 @@ FILES = (
     *("dlpack", "array/test_assignment.py", "array/test_indexing.py", "array/test_sequence.py"),
     *(f"compute/rearranging/test_{name}.py" for name in ("indexing_by_arrays", "take")),
     *(f"compute/modes/test_{name}.py" for name in ("devices", "strict", "strict_versions")),
-    *("compute/modes/test_unknown_extents.py", "package/test_c_table.py"),
+    *("compute/modes/test_lazy.py", "package/test_c_table.py"),
     *("devices/test_device.py", "devices/test_gpu.py", "ledger/test_virtual_devices.py"),
 )
 #: Few rounds: a race repeats the same evaluations.
