@@ -42,14 +42,14 @@ def test_a_correct_library_passes_without_race_detection() -> None:
 @pytest.mark.parametrize(
     ("mutant", "name"),
     [
-        ("handle_ignored", "STRM-02"),
-        ("none_is_no_sync", "STRM-06"),
-        ("minus_one_syncs", "STRM-04"),
-        ("blocks_host", "STRM-03"),
-        ("copy_not_ordered", "PROD-14"),
-        ("to_device_ignores_stream", "AAPI-04"),
-        ("passes_minus_one", "STRM-20"),
-        ("deletes_before_work_ends", "LIFE-26"),
+        ("handleignored", "STRM-02"),
+        ("noneisnosync", "STRM-06"),
+        ("minusonesyncs", "STRM-04"),
+        ("blockshost", "STRM-03"),
+        ("copynotordered", "PROD-14"),
+        ("todeviceignoresstream", "AAPI-04"),
+        ("passes_minus_one_", "STRM-20"),
+        ("deletes_before_work_ends_", "LIFE-26"),
     ],
 )
 def test_a_mutant_fails_without_race_detection(mutant: str, name: str) -> None:

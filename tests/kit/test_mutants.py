@@ -28,8 +28,8 @@ CLEAN = [
     "mutants.producer_fields:clean",
     "mutants.consumer_negotiation:clean_",
     "mutants.exchange_table:clean",
-    "mutants.data.producer_memory:freesatthreadend",
-    "mutants.data.producer_memory:freesbycollection",
+    "mutants.producer_lifetime:freesatthreadend",
+    "mutants.producer_lifetime:freesbycollection",
     "mutants.data.late_deleters:in_cycle_",
 ]
 

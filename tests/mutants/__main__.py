@@ -13,7 +13,6 @@ from refarray.conformance.runner.engine import run_subject
 
 ROLES = {
     "data.producer_data": "producer",
-    "data.producer_memory": "producer",
     "data.table_data": "exchange-api",
     "data.consumer_data": "consumer",
     "data.late_deleters": "consumer",

@@ -21,11 +21,6 @@ def as_real(subject: Subject) -> Subject:
 
 
 clean = as_real(REFARRAY)
-handle_ignored = as_real(vars(producer_devices)["handleignored"])
-none_is_no_sync = as_real(vars(producer_devices)["noneisnosync"])
-minus_one_syncs = as_real(vars(producer_devices)["minusonesyncs"])
-blocks_host = as_real(vars(producer_devices)["blockshost"])
-copy_not_ordered = as_real(vars(producer_devices)["copynotordered"])
-to_device_ignores_stream = as_real(vars(producer_devices)["todeviceignoresstream"])
-passes_minus_one = as_real(vars(consumer_devices)["passes_minus_one_"])
-deletes_before_work_ends = as_real(vars(consumer_devices)["deletes_before_work_ends_"])
+for _name, _subject in (vars(producer_devices) | vars(consumer_devices)).items():
+    if isinstance(_subject, Subject) and _subject is not REFARRAY:
+        globals()[_name] = as_real(_subject)

@@ -67,7 +67,7 @@ class Table:
 
         self.derive(requirement, name, kind, export=export)
 
-    def derive(self, requirement: str, name: str, kind: type, **members: Any) -> None:
+    def derive(self, requirement: str, name: str, kind: type, /, **members: Any) -> None:
         """A producer that is one of this kind with other members."""
         made = named(type(name, (kind,), members), name, self.module)
         self.register(requirement)(made)

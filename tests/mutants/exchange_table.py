@@ -76,7 +76,11 @@ def add(rows: Table, defects: dict[str, str]) -> None:
         rows.derive(requirement, name, BrokenTable, defect=defect)
 
 
-add(Table(__name__), DEFECTS)
+rows = Table(__name__)
+add(rows, DEFECTS)
+rows.derive("CAPI-01", "NoTable", Array)
+rows.derive("CAPI-02", "WrongCapsuleName", BrokenTable, name="dlpack_exchange_api_v1")
+rows.derive("CAPI-29", "OldNameIsNoCapsule", BrokenTable, __c_dlpack_exchange_api__="no capsule")
 
 
 @breaks("CAPI-31")
@@ -97,16 +101,6 @@ class TableExportsMore(BrokenTable):
         if self.withheld:
             raise BufferError("this array requires grad")
         return super().export(keywords)
-
-
-@breaks("CAPI-01")
-class NoTable(Array):
-    """Has no exchange table."""
-
-
-@breaks("CAPI-02")
-class WrongCapsuleName(BrokenTable):
-    name = "dlpack_exchange_api_v1"
 
 
 class AlternatingTables:
@@ -141,8 +135,3 @@ class TableChanges(BrokenTable):
         TableChanges.made += 1
         if TableChanges.made > 32:
             adversary.change_version()
-
-
-@breaks("CAPI-29")
-class OldNameIsNoCapsule(BrokenTable):
-    __c_dlpack_exchange_api__ = "no capsule"

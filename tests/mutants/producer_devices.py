@@ -228,14 +228,8 @@ class Relabelled(DeviceProducer):
         return forge(capsule, device=self.place) if self.kind == self.label else capsule
 
 
-@cuda("DEV-04")
-class PinnedIsHost(Relabelled):
-    """Announces pinned memory as CPU memory."""
-
-
-@cuda("DEV-02")
-class PinnedWithDeviceId(Relabelled):
-    place = (3, 1)
+rows.derive("DEV-04", "PinnedIsHost", Relabelled)
+rows.derive("DEV-02", "PinnedWithDeviceId", Relabelled, place=(3, 1))
 
 
 @cuda("DEV-03")

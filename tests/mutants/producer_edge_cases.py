@@ -98,14 +98,8 @@ class TellsNone(Array):
         )
 
 
-@breaks("PROD-03")
-class ExplicitNoneCopies(TellsNone):
-    """And with a max_version of None."""
-
-
-@breaks("PROD-13")
-class CopyNoneCopies(TellsNone):
-    with_these = (OMITTED, (1, 3))
+rows.derive("PROD-03", "ExplicitNoneCopies", TellsNone)
+rows.derive("PROD-13", "CopyNoneCopies", TellsNone, with_these=(OMITTED, (1, 3)))
 
 
 class EveryKind(Array):

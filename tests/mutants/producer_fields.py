@@ -31,48 +31,31 @@ rows.corrupt(
 )
 
 
-class Asked(Array):
-    """Exports for another max_version than the one that was passed, even where it loses a flag."""
-
-    def taken_for(self, version: Any, keywords: dict[str, Any]) -> Any:
-        return version
-
-    def export(self, keywords: dict[str, Any]) -> Any:
-        version = self.taken_for(keywords["max_version"], keywords)
-        return super().export({**keywords, "max_version": version})
-
-
-@breaks("VERS-05")
-class LegacyForNewer(Asked):
-    def taken_for(self, version: Any, _: dict[str, Any]) -> Any:
-        return None if version in ((2, 0), (100, 3)) else version
-
-
-@breaks("VERS-06")
-class LegacyForOlder(Asked):
-    def taken_for(self, version: Any, _: dict[str, Any]) -> Any:
-        return None if version in ((1, 1), (1, 2)) else version
-
-
-@breaks("VERS-04")
-class VersionedWithoutMaxVersion(Asked):
-    def taken_for(self, version: Any, keywords: dict[str, Any]) -> Any:
-        plain = version is keywords["copy"] is keywords["dl_device"] is None
-        return (1, 3) if plain and not self.source.readonly else version
-
-
-@breaks("VERS-07")
-class VersionedForMajorZero(Asked):
-    def taken_for(self, version: Any, _: dict[str, Any]) -> Any:
-        return (1, 3) if version == (0, 0) else version
-
-
-@breaks("VERS-10")
-class AcceptsInvalidMaxVersion(Asked):
-    def taken_for(self, version: Any, _: dict[str, Any]) -> Any:
-        return version if isinstance(version, tuple) and len(version) == 2 else None
-
-
+# Exports for another max_version than the one that was passed, even where it loses a flag.
+for _id, _name, _versions, _taken in (
+    ("VERS-05", "LegacyForNewer", ((2, 0), (100, 3)), None),
+    ("VERS-06", "LegacyForOlder", ((1, 1), (1, 2)), None),
+    ("VERS-07", "VersionedForMajorZero", ((0, 0),), (1, 3)),
+):
+    rows.ask(
+        *(_id, _name, lambda _, asked, some=_versions: asked["max_version"] in some),
+        max_version=_taken,
+    )
+rows.ask(
+    "VERS-04",
+    "VersionedWithoutMaxVersion",
+    lambda array, asked: (
+        asked["max_version"] is asked["copy"] is asked["dl_device"] is None
+        and not array.source.readonly
+    ),
+    max_version=(1, 3),
+)
+rows.ask(
+    "VERS-10",
+    "AcceptsInvalidMaxVersion",
+    lambda _, asked: not isinstance(asked["max_version"], tuple) or len(asked["max_version"]) != 2,
+    max_version=None,
+)
 for _id, _name, _right, _wrong in (
     ("DTYPE-01", "BoolAsByte", (6, 8), (1, 8, 1)),
     ("DTYPE-02", "SignedAsUnsigned", (0, 32), (1, 32, 1)),

@@ -11,11 +11,13 @@ import threading
 from typing import Any
 
 import refarray as ra
-from mutants.base import KEPT, Array, breaks, fields, native
+from mutants.base import KEPT, Array, breaks, fields, native, producer
+from mutants.corrupting import Table
 from refarray.conformance import _adversary
 from refarray.conformance.suite.producer.lifetime import BIG
 
 adversary = native()
+rows = Table(__name__)
 PLAIN = ((6,), (1,))
 
 
@@ -55,22 +57,49 @@ class CapsuleMaker(Array):
         return _adversary.make(**{**fields(capsule), "deleter": hook, **more}).capsule()
 
 
-@breaks("LIFE-01")
-class LeaksMemory(CapsuleMaker):
-    layout = ((BIG,), (1,))
-
-    def make_capsule(self, version: Any) -> Any:
-        KEPT.append(self.source)
-        return self.correct_capsule(version)
+def makes(requirement: str, name: str, make_capsule: Any, layout: Any = PLAIN) -> None:
+    """A CapsuleMaker with this method and layout."""
+    rows.derive(requirement, name, CapsuleMaker, make_capsule=make_capsule, layout=layout)
 
 
-@breaks("LIFE-08")
-class LeaksUnconsumedCapsules(CapsuleMaker):
-    layout = ((BIG + 16,), (1,))
+def leak(self: CapsuleMaker, version: Any) -> Any:
+    KEPT.append(self.source)
+    return self.correct_capsule(version)
 
-    def make_capsule(self, version: Any) -> Any:
-        KEPT.append(self.source)
-        return self.correct_capsule(version)
+
+def allocate_name(self: CapsuleMaker, version: Any) -> Any:
+    capsule = self.correct_capsule(version)
+    _adversary.rename(capsule, "dltensor_versioned")
+    return capsule
+
+
+def break_deleter(self: CapsuleMaker, version: Any) -> Any:
+    KEPT.append(self.correct_capsule(version))
+    return adversary.break_deleter(_adversary.make(**fields(KEPT[-1])).capsule())
+
+
+def end_with(destructor: str) -> Any:
+    """A method whose capsule has this destructor."""
+    return lambda self, version: adversary.set_destructor(self.correct_capsule(version), destructor)
+
+
+makes("LIFE-01", "LeaksMemory", leak, ((BIG,), (1,)))
+makes("LIFE-08", "LeaksUnconsumedCapsules", leak, ((BIG + 16,), (1,)))
+makes("LIFE-07", "HeapAllocatedName", allocate_name)
+makes("LIFE-09", "DestructorTouchesUsedCapsule", end_with("scribble"))
+makes("LIFE-14", "DestructorClearsException", end_with("forget"), ((3,), (2,)))
+makes("ABI-02", "InvalidDeleter", break_deleter, ((1, 1), (1, 1)))
+makes(
+    "LIFE-05",
+    "DeleterNeedsInterpreter",
+    lambda self, version: self.with_deleter(version, lambda: None),
+    ((), ()),
+)
+makes(
+    "ABI-01",
+    "ReportsTwoAxes",
+    lambda self, version: self.with_deleter(version, None, shape=(3, 2), strides=(2, 1), ndim=2),
+)
 
 
 @breaks("LIFE-04")
@@ -81,28 +110,6 @@ class DeleterCrashesInForeignThread(CapsuleMaker):
                 die()
 
         return self.with_deleter(version, hook)
-
-
-@breaks("LIFE-05")
-class DeleterNeedsInterpreter(CapsuleMaker):
-    layout = ((), ())
-
-    def make_capsule(self, version: Any) -> Any:
-        return self.with_deleter(version, lambda: None)
-
-
-@breaks("LIFE-07")
-class HeapAllocatedName(CapsuleMaker):
-    def make_capsule(self, version: Any) -> Any:
-        capsule = self.correct_capsule(version)
-        _adversary.rename(capsule, "dltensor_versioned")
-        return capsule
-
-
-@breaks("LIFE-09")
-class DestructorTouchesUsedCapsule(CapsuleMaker):
-    def make_capsule(self, version: Any) -> Any:
-        return adversary.set_destructor(self.correct_capsule(version), "scribble")
 
 
 @breaks("LIFE-11")
@@ -118,14 +125,6 @@ class DeleterNeedsDestructor(CapsuleMaker):
         held.append(self.with_deleter(version, hook))
         KEPT.append(held[0])
         return held[0]
-
-
-@breaks("LIFE-14")
-class DestructorClearsException(CapsuleMaker):
-    layout = ((3,), (2,))
-
-    def make_capsule(self, version: Any) -> Any:
-        return adversary.set_destructor(self.correct_capsule(version), "forget")
 
 
 @breaks("LIFE-15")
@@ -201,22 +200,6 @@ class MainInterpreterOnly(CapsuleMaker):
         return super().export(keywords)
 
 
-@breaks("ABI-02")
-class InvalidDeleter(CapsuleMaker):
-    layout = ((1, 1), (1, 1))
-
-    def make_capsule(self, version: Any) -> Any:
-        capsule = self.correct_capsule(version)
-        KEPT.append(capsule)
-        return adversary.break_deleter(_adversary.make(**fields(capsule)).capsule())
-
-
-@breaks("ABI-01")
-class ReportsTwoAxes(CapsuleMaker):
-    def make_capsule(self, version: Any) -> Any:
-        return self.with_deleter(version, None, shape=(3, 2), strides=(2, 1), ndim=2)
-
-
 @breaks("TENS-02")
 class UnalignedData(CapsuleMaker):
     def export(self, keywords: dict[str, Any]) -> Any:
@@ -235,3 +218,53 @@ class UnalignedData(CapsuleMaker):
                 view = memoryview(self.bytes)[self.address - start :][:24]
                 self.source = ra.from_buffer(view, dtype="float32")  # sees what is written there
         return self.with_deleter(version, None, data=self.address, byte_offset=0)
+
+
+# --- memory that some exports never release, or release late
+
+
+def keeps(requirement: str, name: str, size: int, copy: Any, legacy: bool) -> None:
+    """A producer that keeps the memory of its exports of `size` elements under these keywords."""
+
+    def export(self: Any, keywords: dict[str, Any]) -> Any:
+        capsule = self.source.__dlpack__(**keywords)
+        asked = (keywords["copy"], keywords["max_version"] is None)
+        if self.source.shape == (size,) and asked == (copy, legacy):
+            KEPT.append(self.source if copy is None else ra.copy(self.source))
+        return capsule
+
+    rows.derive(requirement, name, Array, export=export)
+
+
+keeps("LIFE-01", "LeaksConsumedLegacy", BIG, None, legacy=True)
+keeps("LIFE-01", "LeaksConsumedCopies", BIG, True, legacy=False)
+keeps("LIFE-01", "LeaksConsumedLegacyCopies", BIG, True, legacy=True)
+keeps("LIFE-08", "LeaksUnconsumedLegacy", BIG + 16, None, legacy=True)
+keeps("LIFE-08", "LeaksUnconsumedCopies", BIG + 16, True, legacy=False)
+keeps("LIFE-08", "LeaksUnconsumedLegacyCopies", BIG + 16, True, legacy=True)
+
+LOCAL = threading.local()
+
+
+class FreesAtThreadEnd(Array):
+    """A correct producer that keeps the memory of exports until the thread ends."""
+
+    def export(self, keywords: dict[str, Any]) -> Any:
+        if self.source.size >= BIG:
+            LOCAL.__dict__.setdefault("kept", []).append(self.source)
+        return super().export(keywords)
+
+
+class FreesByCollection(Array):
+    """A correct producer whose deleter leaves the array in a reference cycle."""
+
+    def export(self, keywords: dict[str, Any]) -> Any:
+        capsule = super().export(keywords)
+        if self.source.size >= BIG:
+            cycle: list[Any] = [self.source]
+            cycle.append(cycle)
+        return capsule
+
+
+freesatthreadend = producer(FreesAtThreadEnd)
+freesbycollection = producer(FreesByCollection)

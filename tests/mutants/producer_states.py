@@ -62,27 +62,18 @@ class ConjugationForgotten(Wrong):
         return [1 - 2j, 3 + 4j] if self.kind == "conjugate" else super().tolist()
 
 
-@breaks("TENS-17")
-class FakeAtNull(Wrong):
-    """Exports three elements at NULL."""
+class WithoutMemory(Wrong):
+    """Exports three elements at NULL, or at another address that is not mapped."""
 
-    exported = "fake"
-
-    def give(self, keywords: dict[str, Any]) -> Any:
-        return forge(self.source.__dlpack__(**keywords), data=None)
-
-
-@breaks("TENS-17")
-class MetaAtNowhere(FakeAtNull):
-    """Exports three elements at an address that is not mapped."""
-
-    exported = "meta"
+    data: int | None = None
 
     def give(self, keywords: dict[str, Any]) -> Any:
-        return forge(self.source.__dlpack__(**keywords), data=0xDEAD0008)
+        return forge(self.source.__dlpack__(**keywords), data=self.data)
 
 
-rows.derive("TENS-17", "FreedMemory", FakeAtNull, exported="freed")
+rows.derive("TENS-17", "FakeAtNull", WithoutMemory, exported="fake")
+rows.derive("TENS-17", "MetaAtNowhere", WithoutMemory, exported="meta", data=0xDEAD0008)
+rows.derive("TENS-17", "FreedMemory", WithoutMemory, exported="freed")
 for _id, _name, _kind in (
     ("PROD-04", "NullsAsNumbers", "nulls"),
     ("PROD-04", "MaskDropped", "masked"),
