@@ -31,8 +31,7 @@ from refarray.conformance.report import (
 from refarray.conformance.report.totals import totals
 from refarray.conformance.requirements import Level, Role, requirement
 from refarray.conformance.runner import engine, expectations
-from refarray.conformance.runner.causes import with_causes, with_origin
-from refarray.conformance.runner.engine import run_subject
+from refarray.conformance.runner.engine import run_subject, with_causes, with_origin
 from refarray.conformance.suite import load
 
 pytestmark = pytest.mark.every_python

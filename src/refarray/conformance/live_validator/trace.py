@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -18,6 +15,7 @@ from refarray.conformance.harness.exchange import Arrival
 from refarray.conformance.harness.producer import Producer, describe_error
 from refarray.conformance.live_validator.calls import Step, lines, timeline_lines
 from refarray.conformance.live_validator.spy import spy
+from refarray.conformance.runner.messages import Say, answer, start
 from refarray.conformance.runner.worker_process import how_it_ended
 from refarray.conformance.subjects.lookup import subject
 
@@ -73,7 +71,7 @@ class Trace:
         return "\n".join([*out, "", *(lines(self.findings) if self.findings else [])]).rstrip()
 
 
-def exchange(request: dict[str, Any], send: Callable[[dict[str, Any]], None]) -> None:
+def exchange(request: dict[str, Any], send: Say) -> None:
     """Runs the exchange in the child process and sends each step to the parent as it happens."""
     producer = Producer(subject(request["producer"]))
     other = Producer(subject(request["consumer"]))
@@ -132,19 +130,8 @@ def listen_for_routes() -> list[str]:
 
 
 def main() -> None:
-    """Entry point of the child process: the request is JSON on the command line; messages go to
-    standard output, one JSON object a line."""
-    out = os.dup(1)
-    os.dup2(2, 1)  # keeps the output of the libraries out of the messages
-
-    def send(message: dict[str, Any]) -> None:
-        os.write(out, (json.dumps(message) + "\n").encode())
-
-    try:
-        exchange(json.loads(sys.argv[1]), send)
-    except BaseException as error:  # includes the SystemExit of a library's import
-        send({"broken": describe_error(error)})
-    os._exit(0)
+    """Entry point of the child process."""
+    answer(exchange, describe_error)
 
 
 def trace(
@@ -163,13 +150,7 @@ def trace(
         "table": table,
         "keywords": keywords,
     }
-    process = subprocess.Popen(
-        [sys.executable, "-c", START, json.dumps(request)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "REFARRAY_AUDIT": "1"},
-    )
+    process = start(START, request, REFARRAY_AUDIT="1")
     out = Trace(producer, consumer, array)
     output, ended = communicate(process, patient(process.pid, SECONDS))
     if not ended:

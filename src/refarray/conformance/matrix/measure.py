@@ -8,9 +8,8 @@ import json
 import os
 import select
 import subprocess
-import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -20,6 +19,7 @@ from refarray.conformance.cases import NotApplicable
 from refarray.conformance.harness.consumer import Consumer
 from refarray.conformance.harness.exchange import Arrival, Exchange, Pair, cases
 from refarray.conformance.harness.producer import Producer
+from refarray.conformance.runner.messages import Say, answer, start
 from refarray.conformance.runner.worker_process import how_it_ended
 from refarray.conformance.subjects.lookup import subject
 
@@ -77,21 +77,17 @@ class Cell:
         return " ".join([f"{self.counts[Arrival.SHARED]}/{len(self.exchanges)}", *rest])
 
 
-def serve(
-    producer_name: str,
-    consumer_name: str,
-    done: Collection[str],
-    send: Callable[[dict[str, Any]], None],
-) -> None:
+def serve(request: dict[str, Any], send: Say) -> None:
     """Runs in the child process: every exchange whose case is not in `done`. Announces each one
     before it starts, so that the parent knows which one crashed."""
-    producer = Producer(subject(producer_name))
-    other = producer if producer_name == consumer_name else Producer(subject(consumer_name))
+    producer = Producer(subject(request["producer"]))
+    same = request["producer"] == request["consumer"]
+    other = producer if same else Producer(subject(request["consumer"]))
     consumer = Consumer(other.subject, other.namespace)
     send({"versions": [producer.subject.version, other.subject.version]})
     pair = Pair(producer, consumer)
     for case, text, read_only in cases(producer):
-        if case in done:
+        if case in request["done"]:
             continue
         send({"start": case, "repro": pair.repro(text)})
         with contextlib.suppress(NotApplicable):
@@ -99,19 +95,8 @@ def serve(
 
 
 def main() -> None:
-    """Entry point of the child process; arguments: producer, consumer, JSON list of finished
-    cases."""
-    out = os.dup(1)
-    os.dup2(2, 1)  # keeps the output of the libraries out of the messages
-
-    def send(message: dict[str, Any]) -> None:
-        os.write(out, (json.dumps(message) + "\n").encode())
-
-    try:
-        serve(sys.argv[1], sys.argv[2], json.loads(sys.argv[3]), send)
-    except BaseException as error:
-        send({"broken": f"{type(error).__name__}: {error}"})
-    os._exit(0)
+    """Entry point of the child process."""
+    answer(serve, lambda error: f"{type(error).__name__}: {error}")
 
 
 def messages(process: subprocess.Popen[bytes]) -> Iterator[dict[str, Any]]:
@@ -138,12 +123,8 @@ def messages(process: subprocess.Popen[bytes]) -> Iterator[dict[str, Any]]:
 def attempt(cell: Cell, done: list[str]) -> bool:
     """Runs one child process over the exchanges that are not `done`. Returns whether it died or
     hung in an exchange, so that another one has to continue."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", START, cell.producer, cell.consumer, json.dumps(done)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
+    request = {"producer": cell.producer, "consumer": cell.consumer, "done": done}
+    process = start(START, request)
     current: dict[str, Any] = {}
     died, what = "", Arrival.CRASHED
     try:

@@ -6,14 +6,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from refarray._terminal import suggestion
 from refarray.conformance.cases import CHECKS, Check
-from refarray.conformance.findings import BROKEN, Finding, Outcome, Run
+from refarray.conformance.findings import BROKEN, DEVIATIONS, Finding, Outcome, Run
 from refarray.conformance.requirements import Level, requirement
-from refarray.conformance.runner.causes import SHOWN, with_causes, with_origin
 from refarray.conformance.runner.fork_server import ForkServer
 from refarray.conformance.runner.worker import END
 from refarray.conformance.runner.worker_process import Broken, Died, Worker, how_it_ended
@@ -21,6 +21,8 @@ from refarray.conformance.subjects.devices import check_choice, prepare
 from refarray.conformance.subjects.lookup import list_names
 from refarray.conformance.subjects.subject import Library
 
+SHOWN = {*DEVIATIONS} - {Outcome.ERROR}
+"""Outcomes of cases that do not hold; their repro is a script of its own."""
 PATIENCE = 3
 """Consecutive hangs after which the rest of a subject's cases is not tried."""
 SIDE_BY_SIDE = 100
@@ -307,6 +309,32 @@ def run_subject(
         out.findings = with_origin(out.findings, again)
     out.seconds = time.monotonic() - started
     return out.called(out.name or subject)
+
+
+def with_causes(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, each with the case that shows the same mistake more directly, if it failed."""
+    shown = {each.name for each in findings if each.outcome in SHOWN}
+    out = []
+    for found in findings:
+        check = CHECKS.get(found.name)
+        causes = [name for name in check.same_as if name in shown] if check is not None else []
+        known = found.outcome in SHOWN and causes
+        out.append(replace(found, same_as=causes[0]) if known else found)
+    return out
+
+
+def with_origin(
+    findings: Sequence[Finding], again: Callable[[Sequence[Check]], Run]
+) -> list[Finding]:
+    """The findings on a library that wraps another one's arrays: those that the other one has as
+    well are marked as inherited. `again` runs checks on the other one."""
+    names = {f.name: f for f in findings if f.outcome in SHOWN}
+    shown = [check for name, check in CHECKS.items() if name in names]
+    if not shown:
+        return list(findings)
+    run = again(shown)
+    same = {f.name for f in run.findings if f.name in names and f.outcome is names[f.name].outcome}
+    return [replace(f, inherited=run.title) if f.name in same else f for f in findings]
 
 
 def name_apart(runs: Sequence[Run]) -> list[Run]:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from refarray._hang_detector import LOOK_SECONDS, HangDetector
+from refarray.conformance.runner.messages import Say
 
 CHUNK = 65536
 
@@ -20,7 +21,7 @@ class Leave(BaseException):
 
 
 def in_child(
-    work: Callable[[Callable[[dict[str, Any]], None], int], bool], most: float, leaves: bool = False
+    work: Callable[[Say, int], bool], most: float, leaves: bool = False
 ) -> tuple[list[dict[str, Any]], str]:
     """Runs `work` in a forked child until it hangs, or for at most `most` seconds. `work` is called
     with a function that sends messages and the descriptor that it writes to, and returns whether

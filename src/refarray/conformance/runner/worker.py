@@ -16,7 +16,7 @@ import socket
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,7 @@ from refarray.conformance.harness.producer import Producer, describe_error
 from refarray.conformance.requirements import Level
 from refarray.conformance.runner.fork_server import tend
 from refarray.conformance.runner.forked_case import Leave, in_child
+from refarray.conformance.runner.messages import Say, sayer
 from refarray.conformance.runner.subject_facts import (
     find_lacking,
     values_of,
@@ -51,7 +52,6 @@ CASE_SECONDS = 24.0
 """The timeout of one risky case in its child, as long as it makes progress."""
 END = "end"
 """Sent instead of a check's name: return from main, so that the interpreter shuts down."""
-Say = Callable[[dict[str, Any]], None]
 
 
 def message_of(result: CheckResult, invert: bool) -> dict[str, Any]:
@@ -226,15 +226,6 @@ def send_announcements(say: Say) -> Iterator[None]:
 def probes_of(producer: Producer, consumer: Consumer) -> dict[str, Any]:
     """The argument of each role's checks."""
     return {"producer": producer, "consumer": consumer, "pair": Pair(producer, consumer)}
-
-
-def sayer(descriptor: int) -> Say:
-    """A function that writes messages to a file descriptor."""
-
-    def say(message: dict[str, Any]) -> None:
-        os.write(descriptor, (json.dumps(message) + "\n").encode())
-
-    return say
 
 
 def serve(
