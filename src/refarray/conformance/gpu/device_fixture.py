@@ -46,7 +46,10 @@ class DeviceFixture:
         self.vendor: Vendor = VENDORS[vendor]
         self.subject = subject
         self.namespace = namespace
-        self.on: OnDevice = self._find_arrays()
+        on = subject.devices.get(vendor)
+        if on is None:
+            raise NotApplicable(f"{subject.name} has no arrays on {self.vendor.title} devices")
+        self.on: OnDevice = on
         try:
             self.driver: Driver = Driver(self.vendor)
             self.devices: int = self.driver.count()
@@ -58,12 +61,6 @@ class DeviceFixture:
             self.driver.use(device)  # creates the context; ends with device 0 current
         self.checker: ModuleType | None = simulation()
         self.scratch: list[int] = []
-
-    def _find_arrays(self) -> OnDevice:
-        on = self.subject.devices.get(self.vendor.name)
-        if on is None:
-            raise NotApplicable(f"{self.subject.name} has no arrays on {self.vendor.title} devices")
-        return on
 
     def reset(self) -> None:
         """Waits for all work of the previous check, frees scratch memory and clears the trace."""

@@ -68,6 +68,13 @@ class Import:
         held = self.read_fields()
         return int(held["data"]) + int(held["byte_offset"])
 
+    def shares(self, source: Given | Import) -> bool:
+        """Whether its first element is that of its source; False if an address is unknown."""
+        try:
+            return self.address == source.address
+        except NotApplicable:
+            return False
+
     @property
     def values(self) -> Any:
         """Its elements as nested lists, read from the memory that it exports."""
@@ -132,11 +139,7 @@ class Consumer:
     def shares_plain(self) -> bool:
         """Whether the import of three contiguous float32 numbers shares their memory."""
         given = Given({"data": FLOATS, "shape": (3,)})
-        found = self.take(given)
-        try:
-            return found.address == given.address
-        except NotApplicable:
-            return False
+        return self.take(given).shares(given)
 
     def require_sharing(self) -> None:
         """NotApplicable if the class copies every import and claims no array API: whether it could
@@ -148,21 +151,13 @@ class Consumer:
     def copies_itself(self) -> bool:
         """Whether copy=True gives memory of its own although the producer ignores it."""
         given = Given({"data": FLOATS, "shape": (3,)})
-        found = self.take(given, copy=True)
-        try:
-            return found.error is not None or found.address != given.address
-        except NotApplicable:
-            return True
+        return not self.take(given, copy=True).shares(given)
 
     @cached_property
     def copies_own(self) -> bool:
         """Whether copy=True of a plain array of its own gives other memory."""
         _, own = self.own()
-        found = self.take(own, copy=True)
-        try:
-            return found.error is not None or found.address != Import(own).address
-        except NotApplicable:
-            return True
+        return not self.take(own, copy=True).shares(Import(own))
 
     def own(self, *kinds: str) -> tuple[str, Any]:
         """(expression, array) of the first of these kinds that the subject has. NotApplicable if it

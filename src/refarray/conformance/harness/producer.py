@@ -277,32 +277,22 @@ class Producer:
         versioned, legacy, kind = FIELDS[field]
         offset = versioned if export.versioned else legacy
         value = self.read_field(export, field)
-        return CheckResult(
-            held,
-            text,
-            "\n".join(
-                [
-                    f"import ctypes; {self.subject.imports}",
-                    *self.list_statements(export.call),
-                    f"c = {export.call}",
-                    POINTER.format(name=str(export["name"]).encode()),
-                    f"print(ctypes.{kind}.from_address(p + {offset}).value)  # {field}",
-                ]
-            ),
-            wrong="" if value is None else f"saw == {value!r}",
-        )
+        line = f"print(ctypes.{kind}.from_address(p + {offset}).value)  # {field}"
+        wrong = "" if value is None else f"saw == {value!r}"
+        return CheckResult(held, text, self.repro_pointer(export, line), wrong=wrong)
+
+    def repro_pointer(self, export: Export, *lines: str) -> str:
+        """Lines that read the export's struct by ctypes, at the address `p`."""
+        own = (f"c = {export.call}", POINTER.format(name=str(export["name"]).encode()))
+        return f"import ctypes; {self.repro(*own, *lines)}"
 
     def read_by_numpy(self, export: Export, held: bool, text: str) -> CheckResult:
         """The result of a case about values; its repro compares NumPy's with the library's own."""
         array = export.call.rpartition(".__dlpack__(")[0]
         values = (self.subject.values or "{}.tolist()").format("x")
-        lines = [
-            f"import numpy; {self.subject.imports}",
-            *self.list_statements(array),
-            f"x = {array}",
-            f"print((numpy.from_dlpack(x).tolist(), {values}))",
-        ]
-        return CheckResult(held, text, "\n".join(lines), wrong="saw[0] != saw[1]")
+        lines = (f"x = {array}", f"print((numpy.from_dlpack(x).tolist(), {values}))")
+        repro = f"import numpy; {self.repro(*lines)}"
+        return CheckResult(held, text, repro, wrong="saw[0] != saw[1]")
 
     def read_bytes(self, export: Export, held: bool, text: str, right: bytes) -> CheckResult:
         """The result of a case about the bytes in memory, which are to begin with `right`."""
@@ -311,15 +301,9 @@ class Producer:
             f"ctypes.c_uint64.from_address(p + {data}).value"
             f" + ctypes.c_uint64.from_address(p + {offset}).value"
         )
-        lines = [
-            f"import ctypes; {self.subject.imports}",
-            *self.list_statements(export.call),
-            f"c = {export.call}",
-            POINTER.format(name=str(export["name"]).encode()),
-            f"start = {start}",
-            f"print(list(ctypes.string_at(start, {len(right)})) if start else 'NULL')",
-        ]
-        return CheckResult(held, text, "\n".join(lines), wrong=f"saw != {list(right)}")
+        show = f"print(list(ctypes.string_at(start, {len(right)})) if start else 'NULL')"
+        repro = self.repro_pointer(export, f"start = {start}", show)
+        return CheckResult(held, text, repro, wrong=f"saw != {list(right)}")
 
     def compare_exports(self, held: bool, export: Export, beside: Export, text: str) -> CheckResult:
         """The result of a case that compares the addresses of two exports of one array."""

@@ -217,7 +217,7 @@ class Script:
 
     def write_fork(self) -> list[str]:
         """The lines that run the rest in a child and tell how it died."""
-        if self.how_known():
+        if self.how() is not None:  # an expression decides, not the end of a child
             return []
         expected = self.check.expected.replace("{", "{{").replace("}", "}}").replace("'", "`")
         end = "{end}"
@@ -229,10 +229,6 @@ class Script:
             "    sys.exit(status not in (0, 1))",
             f"signal.alarm({HANG_SECONDS})  # ends a hang",
         ]
-
-    def how_known(self) -> bool:
-        """Whether an expression decides, not the end of a child."""
-        return self.how() is not None
 
     def tail(self, call: str, how: Verdict | None) -> Iterator[str]:
         if how is None:

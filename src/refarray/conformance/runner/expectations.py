@@ -237,7 +237,8 @@ def _why_untried(entry: Expectation, runs: Sequence[Run]) -> str:
     """Why the runs neither confirm nor refute an entry."""
     concerned = [run for run in runs if entry.concerns(run)]
     if not concerned:
-        return f"is about a subject that is not checked here{_similar_subject(entry, runs)}"
+        hint = suggestion([entry.subject], [run.subject for run in runs])
+        return f"is about a subject that is not checked here{hint}"
     run = concerned[0]
     if run.broken:
         return f"{run.subject} could not be tried"
@@ -246,10 +247,6 @@ def _why_untried(entry: Expectation, runs: Sequence[Run]) -> str:
     if any(entry.covers(found, run) for found in run.findings):
         return "is about a case in which the kit failed"
     return "is about a case that was not selected"
-
-
-def _similar_subject(entry: Expectation, runs: Sequence[Run]) -> str:
-    return suggestion([entry.subject], [run.subject for run in runs])
 
 
 def _is_judged(entry: Expectation, run: Run) -> bool:

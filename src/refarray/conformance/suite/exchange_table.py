@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from refarray.conformance import _adversary
@@ -54,6 +55,17 @@ def table_with(producer: Producer, name: str) -> Any:
     if not api.members()[name]:
         raise NotApplicable(f"the table's {name} is NULL")
     return api
+
+
+def attempt(function: Callable[[Any], Any], argument: Any) -> Any:
+    """What a function of the table returns, or the exception that it sets. NotApplicable if it
+    breaks the contract of its results."""
+    try:
+        return function(argument)
+    except AssertionError as error:
+        raise NotApplicable(f"CAPI-09 judges it: {error}") from error
+    except Exception as error:
+        return error
 
 
 def table_result(producer: Producer, held: bool, observed: str, line: str = "") -> CheckResult:

@@ -72,10 +72,6 @@ class Taken:
         self.owned: SubjectCalls = SubjectCalls(_adversary.take(export.capsule, **how))
         self.data: bytes = self.owned.read(BYTES)
 
-    def drop_capsule(self) -> None:
-        """Drops the last reference to the capsule, so that its destructor runs."""
-        self.export.capsule = None
-
     @property
     def intact(self) -> bool:
         """Whether the data is unchanged."""

@@ -107,8 +107,7 @@ def copy_is_forwarded(consumer: Consumer) -> CheckResult:
 def copy_is_independent(consumer: Consumer) -> CheckResult:
     source, own = consumer.own()
     found = consumer.take(own, copy=True)
-    before = consumer.look(own)
-    held = found.address != int(before["data"]) + int(before["byte_offset"])
+    held = found.address != Import(own).address
     observed = "memory of its own" if held else "the same memory"
     result = consumer.make_result(held, observed, source, copy=True)
     if consumer.subject.immutable:  # no write can show the difference

@@ -75,12 +75,7 @@ def copy_true(way: str, name: str, sent: Sent, deleted: str, consumer: Consumer)
     except NotApplicable as reason:
         whole = CheckResult(None, str(reason), "")
     it.found.array = None
-    return replace(whole, parts={deleted: judge_copy_deleter(it)})
-
-
-def judge_copy_deleter(it: Imported) -> CheckResult:
-    """The deleter of a tensor that was copied: called exactly once, at the latest with the copy."""
-    return judge_deleter(it, copy=True)
+    return replace(whole, parts={deleted: judge_deleter(it, copy=True)})
 
 
 def copy_false(way: str, name: str, sent: Sent, consumer: Consumer) -> CheckResult:

@@ -40,6 +40,11 @@ PROPAGATED: tuple[type[BaseException], ...] = (
 )
 
 
+@check_cases(
+    "CONS-03",
+    {kind.__name__: kind for kind in PROPAGATED},
+    "a {case} that the producer raises reaches the caller unchanged",
+)
 def raises_in_dlpack(consumer: Consumer, kind: type[BaseException]) -> CheckResult:
     if consumer.subject.overloads:
         raise NotApplicable("an input that no overload accepts is a TypeError, whatever it raised")
@@ -51,14 +56,6 @@ def raises_in_dlpack(consumer: Consumer, kind: type[BaseException]) -> CheckResu
     found = consumer.take(Recorder(answer))
     given = f"give(raises={kind.__name__ if kind is not Odd else 'Exception'}('no'))"
     return consumer.make_result(found.error is error, f"{found}", given)
-
-
-for _kind in PROPAGATED:
-    check_cases(
-        "CONS-03",
-        {_kind.__name__: _kind},
-        f"a {_kind.__name__} that the producer raises reaches the caller unchanged",
-    )(raises_in_dlpack)
 
 
 class RaisesInDevice(Recorder):

@@ -107,15 +107,9 @@ def host_memory_of_second_device(producer: Producer, kind: str) -> CheckResult:
     )
 
 
-@check_cases(
-    "DEV-03", {"second-device": "second-device"}, "the struct's device equals __dlpack_device__()"
+check_cases("DEV-03", ["second-device"], "the struct's device equals __dlpack_device__()")(
+    struct_has_announced_device
 )
-def second_device_is_announced(producer: Producer, kind: str) -> CheckResult:
-    text, array = producer.own(kind)
-    export = producer.export(text, array, **VERSIONED)
-    announced, found = producer.device(array), tuple(export["device"])
-    observed = f"__dlpack_device__() {announced}, struct {found}"
-    return producer.make_result(announced == found, export, observed, field="device_type")
 
 
 # --- on devices

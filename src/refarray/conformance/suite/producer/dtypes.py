@@ -72,6 +72,7 @@ def swapped_byte_order(producer: Producer) -> CheckResult:
 SUBBYTE = (*("float4_e2m1fn", "float4_e2m1fn_x2", "float6_e2m3fn", "float6_e3m2fn"),)
 """The dtypes for which adapters may have arrays."""
 WAYS: dict[str, dict[str, Any]] = {"versioned": VERSIONED, "legacy": {}}
+"""The structs that __dlpack__ exports → the keywords that request them."""
 
 
 def read_packed(sub: SubByte) -> bytes:

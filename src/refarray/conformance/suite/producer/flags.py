@@ -107,5 +107,4 @@ def frozen_memory_is_read_only(producer: Producer, kind: str) -> CheckResult:
         return producer.make_result(isinstance(export.error, BufferError), export)
     if export.address != again.address:
         raise NotApplicable("its exports are copies: TENS-18 judges that")
-    held = bool(export.flags & READ_ONLY)
-    return producer.make_result(held, export, f"flags {export.flags}", field="flags")
+    return flags_result(producer, bool(export.flags & READ_ONLY), export)

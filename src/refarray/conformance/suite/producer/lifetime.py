@@ -134,22 +134,20 @@ def deleter_sets_no_exception(producer: Producer) -> CheckResult:
     return report_taken(producer, True, it.export, "nothing set", "owned.drop()")
 
 
-def deleter_elsewhere(producer: Producer, drop: Callable[[Any], None]) -> CheckResult:
+ELSEWHERE: dict[str, tuple[str, Callable[[Any], None]]] = {
+    "thread": ("a thread that Python does not know", lambda owned: owned.drop_in_thread(False)),
+    "no-gil": (
+        "a Python thread that has released the GIL",
+        lambda owned: owned.drop_without_gil(),
+    ),
+}
+
+
+@check_cases("LIFE-04", ELSEWHERE, "the deleter runs in {value[0]}", risky=True)
+def deleter_elsewhere(producer: Producer, row: tuple[str, Callable[[Any], None]]) -> CheckResult:
     it = take_plain(producer)
-    drop(it.owned)
+    row[1](it.owned)
     return report_taken(producer, True, it.export, "it ran", "owned.drop_in_thread(False)")
-
-
-@check("LIFE-04", "thread", "the deleter runs in a thread that Python does not know", risky=True)
-def deleter_in_native_thread(producer: Producer) -> CheckResult:
-    return deleter_elsewhere(producer, lambda owned: owned.drop_in_thread(False))
-
-
-@check(
-    "LIFE-04", "no-gil", "the deleter runs in a Python thread that has released the GIL", risky=True
-)
-def deleter_without_gil(producer: Producer) -> CheckResult:
-    return deleter_elsewhere(producer, lambda owned: owned.drop_without_gil())
 
 
 @check("LIFE-16", "gone", "the data outlives the producer's object", risky=True)
@@ -300,7 +298,7 @@ def capsule_name_is_static(producer: Producer) -> CheckResult:
 
 def drop_capsule_then_tensor(producer: Producer, it: Taken) -> CheckResult:
     """Drops the capsule of a taken export: its tensor must stay valid."""
-    it.drop_capsule()
+    it.export.capsule = None  # the last reference: its destructor runs
     held = it.intact
     it.owned.drop()
     return intact_result(producer, held, it.export)
@@ -328,20 +326,15 @@ def foreign_capsule_is_dropped(producer: Producer) -> CheckResult:
     return drop_capsule_then_tensor(producer, it)
 
 
-@check(
-    "LIFE-11", "clears", "a consumer may clear the destructor and rename the capsule", risky=True
+@check_cases(
+    "LIFE-11",
+    {"clears": ("and rename the capsule", True), "only-clears": ("only", False)},
+    "a consumer may clear the destructor {value[0]}",
+    risky=True,
 )
-def consumer_clears_destructor_and_renames(producer: Producer) -> CheckResult:
-    return drop_capsule_then_tensor(
-        producer, take_plain(producer, rename=True, clear_destructor=True)
-    )
-
-
-@check("LIFE-11", "only-clears", "a consumer may clear the destructor only", risky=True)
-def consumer_only_clears_destructor(producer: Producer) -> CheckResult:
-    return drop_capsule_then_tensor(
-        producer, take_plain(producer, rename=False, clear_destructor=True)
-    )
+def consumer_clears_destructor(producer: Producer, row: tuple[str, bool]) -> CheckResult:
+    it = take_plain(producer, rename=row[1], clear_destructor=True)
+    return drop_capsule_then_tensor(producer, it)
 
 
 @check(

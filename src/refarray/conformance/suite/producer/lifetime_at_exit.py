@@ -7,12 +7,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from typing import Any
 
 from refarray._hang_detector import LOOK_SECONDS, HangDetector
 from refarray.conformance import _adversary
-from refarray.conformance.cases import CheckResult, NotApplicable, about, check
+from refarray.conformance.cases import CheckResult, NotApplicable, about, check, check_cases
 from refarray.conformance.harness.producer import Producer
 from refarray.conformance.suite.exports import host_export, report_taken
 
@@ -22,49 +21,37 @@ KEPT: list[Any] = []  # stays alive until the process ends
 ENDED = "the process ended as it should"
 
 
-def late_deleter(producer: Producer, line: str, keep: Callable[[Any], None]) -> CheckResult:
+LATE: dict[str, tuple[str, str, tuple[bool, ...]]] = {
+    "after": (
+        "the deleter is called after the interpreter has shut down",
+        *("keep_until_exit", ()),
+    ),
+    "thread-during": (
+        "a native thread calls the deleter during interpreter shutdown",
+        *("drop_at_finalization", (False,)),
+    ),
+    "thread-after": (
+        "a native thread calls the deleter after interpreter shutdown",
+        *("drop_at_finalization", (True,)),
+    ),
+}
+"""case: (what happens, the method of _adversary's Owned that arranges for it, its arguments)."""
+
+
+@check_cases("LIFE-05", LATE, "{value[0]}: no crash, no hang", exits=True)
+def late_deleter(producer: Producer, row: tuple[str, str, tuple[bool, ...]]) -> CheckResult:
     """Takes an export and arranges for its deleter to run late. The exit status decides the case,
     unless it fails before."""
+    _, method, arguments = row
     kind = "scalar" if "scalar" in producer.subject.arrays else "plain"
     export = host_export(producer, text=producer.text(kind))
     owned = _adversary.take(export.capsule)
     export.capsule = None
-    result = report_taken(producer, True, export, ENDED, f"owned.{line}")
+    call = f"owned.{method}({', '.join(map(str, arguments))})"
+    result = report_taken(producer, True, export, ENDED, call)
     about(result.repro)
-    keep(owned)
+    getattr(owned, method)(*arguments)
     return result
-
-
-@check(
-    "LIFE-05",
-    "after",
-    "the deleter is called after the interpreter has shut down: no crash, no hang",
-    exits=True,
-)
-def deleter_after_shutdown(producer: Producer) -> CheckResult:
-    return late_deleter(producer, "keep_until_exit()", lambda owned: owned.keep_until_exit())
-
-
-@check(
-    "LIFE-05",
-    "thread-during",
-    "a native thread calls the deleter during interpreter shutdown: no crash, no hang",
-    exits=True,
-)
-def deleter_in_thread_during_shutdown(producer: Producer) -> CheckResult:
-    line = "drop_at_finalization(False)"
-    return late_deleter(producer, line, lambda owned: owned.drop_at_finalization(False))
-
-
-@check(
-    "LIFE-05",
-    "thread-after",
-    "a native thread calls the deleter after interpreter shutdown: no crash, no hang",
-    exits=True,
-)
-def deleter_in_thread_after_shutdown(producer: Producer) -> CheckResult:
-    line = "drop_at_finalization(True)"
-    return late_deleter(producer, line, lambda owned: owned.drop_at_finalization(True))
 
 
 @check(

@@ -273,31 +273,22 @@ def own_device(producer: Producer) -> CheckResult:
 UNSERVED = {"vpi": (9, 0), "no-such-gpu": (2, 2**30), "second-cpu": (1, 1), "unknown-type": (99, 0)}
 
 
-def judge_unserved_device(
-    producer: Producer, device: tuple[int, int], **keywords: tuple[int, int]
-) -> CheckResult:
+@check_cases(
+    "PROD-06",
+    {
+        f"{case}{way}": (device, keywords)
+        for way, keywords in {"": VERSIONED, "-legacy": {}}.items()
+        for case, device in UNSERVED.items()
+    },
+    "dl_device={value[0]}, which it cannot serve, is a BufferError",
+    # The header gives every CPU the id 0; the texts do not say what another id asks for.
+    level=dict.fromkeys(("second-cpu", "second-cpu-legacy"), "DISPUTED"),
+)
+def unserved_device(producer: Producer, row: tuple[tuple[int, int], dict[str, Any]]) -> CheckResult:
+    device, keywords = row
     export = producer.export(producer.text(), dl_device=device, **keywords)
     export = if_known(producer, export)
     return producer.make_result(isinstance(export.error, BufferError), export)
-
-
-UNSERVED_DEVICE = "dl_device={value}, which it cannot serve, is a BufferError"
-
-
-# The header gives every CPU the id 0; the texts do not say what another id asks for.
-@check_cases("PROD-06", UNSERVED, UNSERVED_DEVICE, level={"second-cpu": "DISPUTED"})
-def unserved_device_versioned(producer: Producer, device: tuple[int, int]) -> CheckResult:
-    return judge_unserved_device(producer, device, **VERSIONED)
-
-
-@check_cases(
-    "PROD-06",
-    {f"{case}-legacy": device for case, device in UNSERVED.items()},
-    UNSERVED_DEVICE,
-    level={"second-cpu-legacy": "DISPUTED"},
-)
-def unserved_device_legacy(producer: Producer, device: tuple[int, int]) -> CheckResult:
-    return judge_unserved_device(producer, device)
 
 
 MALFORMED_DEVICES: dict[str, Any] = {

@@ -22,7 +22,8 @@ from refarray.conformance.harness.memory import Unreadable
 from refarray.conformance.harness.producer import Export, Producer
 from refarray.conformance.harness.statement import Statement, statement
 from refarray.conformance.requirements import Role
-from refarray.conformance.suite.producer.tensors_read import SOURCES, WAYS, Source
+from refarray.conformance.suite.producer.dtypes import WAYS
+from refarray.conformance.suite.producer.tensors_read import SOURCES, Source
 from refarray.conformance.suite.producer.tensors_read import Trial as Read
 from refarray.conformance.suite.reading import Reading, Verdict, overlap
 

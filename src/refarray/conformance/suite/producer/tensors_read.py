@@ -33,7 +33,7 @@ from refarray.conformance.harness.producer import VERSIONED, Export, Producer
 from refarray.conformance.harness.statement import statement
 from refarray.conformance.requirements import Role
 from refarray.conformance.suite.exports import LAYOUTS
-from refarray.conformance.suite.producer.dtypes import TRIPLES
+from refarray.conformance.suite.producer.dtypes import TRIPLES, WAYS
 from refarray.conformance.suite.reading import Reading, Verdict
 
 PENDING: dict[str, tuple[str, memory.Dtype]] = {
@@ -50,8 +50,8 @@ CANNOT_BE_DESCRIBED = (
 """Data that no DLTensor describes, or that the library does not export."""
 
 
-def export_state(producer: Producer, kind: str, way: str = "versioned") -> Export:
-    return producer.ask(producer.text(kind), **(VERSIONED if way == "versioned" else {}))
+def export_state(producer: Producer, kind: str) -> Export:
+    return producer.ask(producer.text(kind), **VERSIONED)
 
 
 @check_cases(
@@ -63,7 +63,7 @@ def pending_values(producer: Producer, row: tuple[str, str]) -> CheckResult:
     way, kind = row
     name, triple = PENDING[kind]
     text, array = producer.own(kind)
-    export = producer.export(text, array, **(VERSIONED if way == "versioned" else {}))
+    export = producer.export(text, array, **WAYS[way])
     if export.error is not None:
         return producer.make_result(True, export)
     if export["device"][0] not in HOST_READABLE:
@@ -106,8 +106,6 @@ READ_KINDS = (
     *("offset", "inner", "permuted", "odd", "readonly", "readonly-strided"),
 )
 """The kinds of arrays whose exports are read."""
-WAYS: dict[str, dict[str, Any]] = {"versioned": VERSIONED, "legacy": {}}
-"""The structs that __dlpack__ exports → the keywords that request them."""
 PROTECTED = ("readonly", "readonly-strided")
 
 
