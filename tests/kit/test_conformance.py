@@ -19,7 +19,7 @@ from refarray.conformance import (
     parametrize,
 )
 from refarray.conformance.findings import Run
-from refarray.conformance.report import badge, data, html, junit, markdown
+from refarray.conformance.report import badge, html, junit, markdown
 from refarray.conformance.requirements import Level, reasons, requirements
 from refarray.conformance.runner import engine, expectations, worker_process
 from refarray.conformance.runner.engine import run_subject
@@ -145,25 +145,6 @@ def test_a_case_is_judged_by_no_more_than_its_requirement() -> None:
             ids = [each.id, *(name.partition("[")[0] for name in each.same_as)]
             strictest = min(order.index(requirements()[name].level) for name in ids)
             assert order.index(each.level) >= strictest, each.name
-
-
-def test_findings_travel_as_json(numpy_run: Run) -> None:
-    document = json.loads(data.text([numpy_run]))
-    needed = [
-        "id",
-        "level",
-        "subject",
-        "version",
-        "role",
-        "case",
-        "outcome",
-        "expected",
-        "observed",
-        "repro",
-    ]
-    assert document["schema"] == data.SCHEMA
-    assert all(name in found for found in document["findings"] for name in needed)
-    assert {found["outcome"] for found in document["findings"]} <= set(Outcome)
 
 
 @pytest.mark.not_sanitized("what other libraries do wrong, ASAN reports as well")

@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from typing import Any
 
 import pytest
 from mutants import exchange_table, producer_edge_cases
@@ -14,9 +13,14 @@ from mutants.__main__ import failures, load, run_mutant
 from mutants.base import MUTANTS
 
 from refarray.conformance import Outcome, check, checks
-from refarray.conformance.cases import Check, NotApplicable
+from refarray.conformance.cases import NotApplicable
+from refarray.conformance.harness.consumer import Consumer
 from refarray.conformance.harness.exchange import Arrival
+from refarray.conformance.harness.producer import Producer
 from refarray.conformance.matrix import measure as matrix
+from refarray.conformance.runner.engine import run_subject
+from refarray.conformance.runner.worker import judge, probes_of
+from refarray.conformance.subjects.libraries import REFARRAY
 
 pytestmark = [pytest.mark.not_repeated, pytest.mark.usefixtures("drivers_are_importable")]
 
@@ -63,6 +67,43 @@ def test_refarray_passes() -> None:
     assert not [found for found in report.findings if found.outcome not in fine]
 
 
+@pytest.mark.every_python
+def test_one_finding_hides_no_other() -> None:
+    run = run_subject(
+        "mutants.data.producer_data:twofaults",
+        [each for each in checks() if each.role == "producer"],
+    )
+    assert not run.broken
+    found = {f.id for f in run.findings if f.outcome is Outcome.FAIL and "transposed" in f.case}
+    assert found == {"TENS-01", "ABI-05"}
+
+
+@pytest.mark.every_python
+@pytest.mark.parametrize(
+    ("mutant", "outcome", "observed"),
+    [
+        ("held_until_exit_", Outcome.INFO, "1 deleter calls, only when the process exits"),
+        ("leaks_for_good_", Outcome.FAIL, "deleter calls when the process has exited"),
+        ("deletes_again_at_exit_", Outcome.FAIL, "deleter calls when the process has exited"),
+    ],
+)
+def test_late_deleters_are_waited_for(mutant: str, outcome: Outcome, observed: str) -> None:
+    run = run_mutant(f"mutants.data.late_deleters:{mutant}")
+    late = [f for f in run.findings if f.outcome not in {Outcome.PASS, Outcome.NOT_APPLICABLE}]
+    assert late and {f.id for f in late} == {"LIFE-03"}
+    assert {f.outcome for f in late} == {outcome}, late
+    assert all(observed in f.observed for f in late)
+
+
+@pytest.mark.every_python
+def test_late_deleters_are_waited_for_in_a_process_that_cannot_fork() -> None:
+    """The subject starts a thread, so that each undecided case runs in a process of its own."""
+    chosen = [each for each in checks() if each.name == "LIFE-03[consumer-versioned-inner]"]
+    run = run_subject("mutants.data.late_deleters:held_until_exit_threaded", chosen)
+    assert [f.outcome for f in run.findings] == [Outcome.INFO], run.findings
+    assert run.findings[0].observed == "1 deleter calls, only when the process exits"
+
+
 #: Pairs with a mutant on one side, and the outcome that the matrix has to report.
 PAIRS = [
     ("refarray", "mutants.consumer_results:loses_transposition_", Arrival.WRONG),
@@ -81,12 +122,6 @@ def test_the_matrix_shows_the_mutant_of_a_pair(
     assert not cell.broken and cell.counts[arrival]
     others = set(cell.counts) - {arrival, Arrival.SHARED}
     assert not others, cell.text
-
-
-def inverted(each: Check, probe: Any) -> dict[str, Any]:
-    from refarray.conformance.runner.worker import judge
-
-    return judge(each, probe, invert=True)
 
 
 #: Need a table, or an extension that supports sub-interpreters: some of the three subjects have
@@ -108,18 +143,13 @@ def test_every_check_fails_when_its_verdict_is_inverted() -> None:
     """Runs in this process on three correct subjects. A check that passes must fail once its
     verdict is inverted, and every check must apply to one of the subjects. Checks that end the
     process are covered by their mutants only."""
-    from refarray.conformance.harness.consumer import Consumer
-    from refarray.conformance.harness.producer import Producer
-    from refarray.conformance.runner.worker import probes_of
-    from refarray.conformance.subjects.libraries import REFARRAY
-
     selected = [c for c in checks(full=True) if not (c.part_of or c.exits or c.devices)]
     silent, judged = [], set()
     for subject in (REFARRAY, producer_edge_cases.every_kind, exchange_table.clean):
         producer = Producer(subject)
         probes = probes_of(producer, Consumer(producer.subject, producer.namespace))
         for each in selected:
-            result = inverted(each, probes.get(each.role, producer))
+            result = judge(each, probes.get(each.role, producer), invert=True)
             if result["held"] is False:
                 judged.add(each.name)
             elif result["held"] is True and each.id not in LACKING:

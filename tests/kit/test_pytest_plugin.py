@@ -23,13 +23,7 @@ def test_parametrized_tests(tmp_path: Path) -> None:
         "@parametrize('numpy', ids=['VERS-02', 'FLAG-03', 'VERS-05'], expected_failures=known)\n"
         "def test_numpy(check): check()\n"
     )
-    done = subprocess.run(
-        [sys.executable, *("-m", "pytest", "-q", "-rA", "-c", "/dev/null", "test_numpy.py")],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_pytest(tmp_path, "-rA", "-c", "/dev/null", "test_numpy.py")
     said = {}
     for line in done.stdout.splitlines():
         if line.startswith(("PASSED", "FAILED", "XFAIL", "XPASS")):
@@ -42,6 +36,24 @@ def test_parametrized_tests(tmp_path: Path) -> None:
         "VERS-05": {"PASSED"},
     }, done.stdout
     assert "FLAG-03 did not fail, and has to" in done.stdout
+
+
+@pytest.mark.not_repeated
+@pytest.mark.usefixtures("mutants_are_importable")
+def test_an_error_of_the_kit_is_an_error(tmp_path: Path) -> None:
+    """Also of a requirement that is expected to fail: it is no failure."""
+    (tmp_path / "test_it.py").write_text(
+        "from helpers import planted_checks\n"
+        "planted_checks.register()\n"
+        "from refarray.conformance import parametrize\n"
+        "@parametrize('helpers.planted_checks:right', ids=['VERS-01'],\n"
+        "             expected_failures={'VERS-01': 'known'})\n"
+        "def test_it(check): check()\n"
+    )
+    done = run_pytest(tmp_path, "-c", "/dev/null", "test_it.py")
+    last = done.stdout.strip().splitlines()[-1]
+    assert done.returncode == 1 and "5 errors" in last and "failed" not in last, done.stdout
+    assert "ZeroDivisionError" in done.stdout
 
 
 def run_pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -1,8 +1,10 @@
 """The kit's own readers on tensors made by hand: the fields of capsules, and the values of every
-dtype, packed, padded and in lanes, by strides and offsets. refarray reads none of them."""
+dtype, packed, padded and in lanes, by strides and offsets. refarray reads none of them. Then what
+the kit reads of refarray's arrays, and what a library says of them."""
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import math
 import struct
@@ -12,12 +14,20 @@ from typing import Any
 
 import pytest
 
+import refarray as ra
 from refarray._describe import SIZED_CODES
-from refarray.conformance import _adversary
+from refarray.conformance import _adversary, give
 from refarray.conformance.cases import NotApplicable
 from refarray.conformance.harness import memory
 from refarray.conformance.harness.consumer import Import
 from refarray.conformance.harness.memory import Dtype, Unreadable, tensor_values
+from refarray.conformance.harness.statement import Statement, statement
+from refarray.conformance.subjects.libraries import REFARRAY
+from refarray.conformance.subjects.subject import DTYPES, Subject
+from refarray.conformance.suite import consumer_kinds
+from refarray.conformance.suite.reading import Reading
+
+pytestmark = pytest.mark.every_python
 
 COUNT = 24  # elements of each tensor's memory
 PADDED = 4
@@ -363,3 +373,94 @@ def test_the_values_of_an_import_are_read_from_its_capsule() -> None:
     array = Exporter(shape=(2, 2), strides=(1, 2), dtype=(17, 4, 1), data=b"\x21\x43")
     assert Import(array).values == [[0.5, 1.5], [1.0, 2.0]]
     assert [each.deleter_calls for each in array.made] == [1]
+
+
+# --- what a library says of its arrays, beside what the memory holds
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_dtype_is_decoded(dtype: str) -> None:
+    array = ra.arange(37).astype(dtype)
+    held = ra._native._inspect_capsule(array.__dlpack__(max_version=(1, 3)))
+    found = memory.values(held["data"] + held["byte_offset"], (37,), (1,), held["dtype"])
+    assert found == array.tolist()
+
+
+def test_unmapped_memory_is_an_exception() -> None:
+    with pytest.raises(Unreadable, match="cannot be read"):
+        memory.read(16, 8)
+    with pytest.raises(Unreadable, match="cannot be written"):
+        memory.write(16, b"12345678")
+    with pytest.raises(Unreadable, match="shape"):
+        memory.values(16, (2**40,), (1,), (2, 32, 1))
+    with pytest.raises(NotApplicable, match="decode"):
+        memory.width((17, 4, 1))
+
+
+def test_read_only_memory_does_not_crash() -> None:
+    text = struct.pack("3f", 1, 2, 3)
+    place = ctypes.cast(ctypes.c_char_p(text), ctypes.c_void_p).value
+    assert place is not None
+    assert memory.values(place, (3,), (1,), (2, 32, 1)) == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("layout", "dtype"),
+    [
+        *((layout, "float32") for layout in consumer_kinds.LAYOUTS),
+        *(("offset-strided", dtype) for dtype in DTYPES),
+    ],
+)
+def test_sent_values_are_those_that_refarray_reads(layout: str, dtype: str) -> None:
+    tensor = consumer_kinds.make_tensor(layout, dtype)
+    assert ra.from_dlpack(give(**tensor.fields)).tolist() == tensor.values
+
+
+def reading(array: ra.Array, **changes: Any) -> Reading:
+    """An export of the array with some fields changed, beside what refarray says of it."""
+    held = dict(ra._native._inspect_capsule(array.__dlpack__(max_version=(1, 3))))
+    said = statement(REFARRAY, {}, array)
+    return Reading({**held, **changes}, said, (2, 32, 1))
+
+
+def test_parts_are_judged_by_themselves() -> None:
+    array = ra.reshape(ra.arange(6, dtype=ra.float32), (2, 3)).T
+    right = reading(array)
+    assert right.judge_values()[0] and right.judge_layout()[0] and right.judge_dtype()[0]
+    strides = reading(array, strides=(2, 1))
+    assert strides.judge_values()[0] and not strides.judge_layout()[0]
+    offset = reading(array, byte_offset=4)
+    assert not offset.judge_values()[0] and offset.judge_layout()[0]
+    dtype = reading(array, dtype=(0, 32, 1))
+    assert dtype.judge_values()[0] and dtype.judge_layout()[0] and not dtype.judge_dtype()[0]
+    both = reading(array, strides=(2, 1), byte_offset=4)
+    assert not both.judge_values()[0] and not both.judge_layout()[0]
+
+
+def test_strides_are_found_without_a_statement() -> None:
+    array = ra.reshape(ra.arange(6, dtype=ra.float32), (2, 3)).T
+    said = Statement((3, 2), array.tolist(), None)
+    held = dict(ra._native._inspect_capsule(array.__dlpack__(max_version=(1, 3))))
+    wrong = Reading({**held, "strides": (2, 1)}, said, (2, 32, 1))
+    assert wrong.judge_values()[0] and not wrong.judge_layout()[0]
+
+
+class Bare:
+    """An array of another class: no tolist, no strides, values by index only."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+        self.shape = (len(values),) if isinstance(values, list) else ()
+
+    def __getitem__(self, index: int) -> Any:
+        return Bare(self.values[index])
+
+    def __float__(self) -> float:
+        return float(self.values)
+
+
+def test_values_are_read_by_index() -> None:
+    subject = Subject("bare", "")
+    assert statement(subject, {}, Bare([1, 2])) == Statement((2,), [1.0, 2.0], None)
+    with pytest.raises(NotApplicable, match="own values cannot be read"):
+        statement(subject, {}, object())
