@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import refarray as ra
-from mutants.base import KEPT, Relabelled, breaks
+from mutants.base import KEPT, Array, Relabelled, breaks
+from mutants.consumer_negotiation import Proxy
 from mutants.producer_devices import driver
 from refarray.conformance import _adversary
 from refarray.conformance.subjects import devices
@@ -18,22 +19,19 @@ def on_cuda(name: str) -> Any:
     return breaks(name, devices=DEVICES)
 
 
-class StreamProxy:
-    """A producer that forwards to another one and replaces the stream by `stream(value)`; "none"
-    leaves the keyword out."""
+class StreamProxy(Proxy):
+    """Replaces the stream by `stream(value)`; "none" leaves the keyword out."""
 
     def __init__(self, array: Any, stream: Any) -> None:
-        self.array, self.stream = array, stream
+        super().__init__(array)
+        self.stream = stream
 
-    def __dlpack_device__(self) -> Any:
-        return self.array.__dlpack_device__()
-
-    def __dlpack__(self, **keywords: Any) -> Any:
+    def export(self, **keywords: Any) -> Any:
         if "stream" in keywords:
             keywords["stream"] = self.stream(keywords["stream"])
         if keywords.get("stream", 0) == "none":
             del keywords["stream"]
-        return self.array.__dlpack__(**keywords)
+        return super().export(**keywords)
 
 
 @on_cuda("STRM-01")
@@ -86,17 +84,12 @@ def deletes_before_work_ends(array: Any) -> Any:
     return EarlyDeleted(got, owned)
 
 
-class EarlyDeleted:
+class EarlyDeleted(Array):
     """An array that can be copied; its tensor is deleted when it is destroyed."""
 
     def __init__(self, source: Any, owned: Any) -> None:
-        self.source, self.owned = source, owned
+        super().__init__(source)
+        self.owned = owned
 
     def copy(self) -> Any:
         return self.source.copy()
-
-    def __dlpack_device__(self) -> Any:
-        return self.source.__dlpack_device__()
-
-    def __dlpack__(self, **keywords: Any) -> Any:
-        return self.source.__dlpack__(**keywords)
