@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from helpers.gate_loading import load_gate
 
-
-@pytest.fixture(scope="module")
-def gate() -> Any:
-    return load_gate("array_api_tests")
-
-
+gate = load_gate("array_api_tests")
 REPORT = {
     "collectors": [
         {"nodeid": "tests/test_b.py", "outcome": "failed"},
@@ -27,7 +21,7 @@ REPORT = {
 }
 
 
-def test_outcomes_list_every_id_and_every_file_that_cannot_be_collected(gate: Any) -> None:
+def test_outcomes_list_every_id_and_every_file_that_cannot_be_collected() -> None:
     assert gate.outcomes(REPORT) == {
         "tests/test_b.py": "not collected",
         "tests/test_a.py::test_1": "passed",
@@ -36,7 +30,7 @@ def test_outcomes_list_every_id_and_every_file_that_cannot_be_collected(gate: An
     }
 
 
-def test_every_id_must_pass_but_the_recorded_ones(gate: Any) -> None:
+def test_every_id_must_pass_but_the_recorded_ones() -> None:
     results = gate.outcomes(REPORT)
     left = ["tests/test_b.py", "tests/test_a.py::test_2", "tests/test_a.py::test_3"]
     assert gate.judge(results, {"passed": 1, "not_passing": left}, False) == []
@@ -50,7 +44,7 @@ def test_every_id_must_pass_but_the_recorded_ones(gate: Any) -> None:
     assert gate.judge(results, more, True) == []
 
 
-def test_ids_of_an_earlier_version_must_not_fail(gate: Any) -> None:
+def test_ids_of_an_earlier_version_must_not_fail() -> None:
     results = gate.outcomes(REPORT)
     failed = ["tests/test_b.py", "tests/test_a.py::test_2"]
     assert gate.judge_earlier(results, "2023.12") == failed
@@ -59,9 +53,7 @@ def test_ids_of_an_earlier_version_must_not_fail(gate: Any) -> None:
     assert gate.judge_earlier(later, "2023.12") == list(gate.ASK_FOR_LATER)
 
 
-def test_the_ratchet_is_rewritten(
-    gate: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_ratchet_is_rewritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gate, "ROOT", tmp_path)
     monkeypatch.setattr(gate, "RATCHET", tmp_path / "suite.toml")
     results = gate.outcomes(REPORT)
@@ -71,12 +63,12 @@ def test_the_ratchet_is_rewritten(
     assert len(known["not_passing"]) == 3 and gate.judge(results, known, False) == []
 
 
-def test_the_recorded_ids_are_few(gate: Any) -> None:
+def test_the_recorded_ids_are_few() -> None:
     known = gate.records.read(gate.RATCHET)
     assert known["passed"] > 1000 and len(known["not_passing"]) < 10
 
 
-def test_folders_that_are_no_suite_are_refused(gate: Any, tmp_path: Path) -> None:
+def test_folders_that_are_no_suite_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="no checkout of array-api-tests"):
         gate.check_suite(tmp_path)
     (tmp_path / "array_api_tests").mkdir()
@@ -90,7 +82,7 @@ def test_folders_that_are_no_suite_are_refused(gate: Any, tmp_path: Path) -> Non
 
 
 def test_a_suite_inside_the_repository_is_refused(
-    gate: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inside = tmp_path / "suite"
     (inside / "array_api_tests").mkdir(parents=True)
@@ -101,7 +93,7 @@ def test_a_suite_inside_the_repository_is_refused(
         gate.check_suite(inside)
 
 
-def test_arguments_after_two_dashes_go_to_pytest(gate: Any) -> None:
+def test_arguments_after_two_dashes_go_to_pytest() -> None:
     given = gate.parse(["folder", "--write", "--", "-k", "add", "file.py"])
     assert (given.suite, given.write) == (Path("folder"), True)
     assert given.pytest == ["-k", "add", "file.py"]

@@ -15,18 +15,13 @@ ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "consumers"
 LISTED = tomllib.loads((DATA / "differences.toml").read_text(encoding="utf-8"))["difference"]
 RESULTS = json.loads((DATA / "results.json").read_text(encoding="utf-8"))
-GATE = load_gate("consumers/__main__")
+gate = load_gate("consumers/__main__")
 PROJECTS = tomllib.loads((DATA / "projects.toml").read_text(encoding="utf-8"))
-ROWS = GATE.projects(PROJECTS)
-
-
-@pytest.fixture
-def gate() -> Any:
-    return GATE
+ROWS = gate.projects(PROJECTS)
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_a_project_has_a_pinned_environment(gate: Any, name: str) -> None:
+def test_a_project_has_a_pinned_environment(name: str) -> None:
     row = ROWS[name]
     environment = PROJECTS["environment"][row["environment"]]
     assert re.fullmatch(r"[\d.]+", gate.version_of(name, environment))
@@ -35,7 +30,7 @@ def test_a_project_has_a_pinned_environment(gate: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_a_project_has_a_result_on_the_page(gate: Any, name: str) -> None:
+def test_a_project_has_a_result_on_the_page(name: str) -> None:
     """Run `make test-consumers UPDATE=1`."""
     row = RESULTS[name]
     assert row["strict"]["passed"] > 40
@@ -51,7 +46,7 @@ def test_a_difference_has_a_reason_and_a_link(row: dict[str, Any]) -> None:
     assert len(row["reason"]) > 40 and re.compile(row["error"])
 
 
-def test_outcomes_of_a_report(gate: Any, tmp_path: Path) -> None:
+def test_outcomes_of_a_report(tmp_path: Path) -> None:
     report = tmp_path / "report.xml"
     report.write_text(
         "<testsuites><testsuite>"
@@ -69,7 +64,7 @@ def test_outcomes_of_a_report(gate: Any, tmp_path: Path) -> None:
     }
 
 
-def test_differences(gate: Any) -> None:
+def test_differences() -> None:
     strict = {"t::a": ("passed", ""), "t::b": ("failed", "x"), "t::c": ("passed", "")}
     ours = {"t::a": ("failed", "E: odd"), "t::b": ("failed", "y"), "t::d": ("passed", "")}
     row = {"project": "p*", "tests": ["t::a"], "error": "odd", "reason": "", "link": ""}
@@ -82,7 +77,7 @@ def test_differences(gate: Any) -> None:
     assert "no test differs so" in unmet
 
 
-def test_brackets_in_names_of_tests(gate: Any) -> None:
+def test_brackets_in_names_of_tests() -> None:
     row = {"tests": ["t::b[1]"], "error": ""}
     assert gate.explains(row, "t::b[1]", "any")
     assert not gate.explains(row, "t::b1", "any")

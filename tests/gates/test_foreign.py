@@ -18,18 +18,11 @@ pytestmark = pytest.mark.not_repeated
 ROOT = Path(__file__).resolve().parents[2]
 FOREIGN = ROOT / "tests" / "foreign"
 
-
-@pytest.fixture(scope="module")
-def gate() -> Any:
-    return load_gate("foreign_suites")
+gate = load_gate("foreign_suites")
+suite = gate.Suite("mine", "cpython", "both", "numpy_buffer", ["test_mine.py"], "nothing")
 
 
-@pytest.fixture
-def suite(gate: Any) -> Any:
-    return gate.Suite("mine", "cpython", "both", "numpy_buffer", ["test_mine.py"], "nothing")
-
-
-def row(gate: Any, policy: str = "", error: str = "no flags") -> Any:
+def row(policy: str = "", error: str = "no flags") -> Any:
     return gate.Expected("mi*", ["test_mine.py::test_bad[*"], error, "it has none", policy)
 
 
@@ -37,26 +30,21 @@ def record_of(outcome: str, exchanges: int, message: str = "") -> dict[str, Any]
     return {"outcome": outcome, "exchanges": exchanges, "message": message}
 
 
-def test_only_tests_with_an_exchange_count(gate: Any, suite: Any) -> None:
+def test_only_tests_with_an_exchange_count() -> None:
     tests = {
         "test_mine.py::test_good": record_of("passed", 3),
         "test_mine.py::test_other": record_of("passed", 0),
         "test_mine.py::test_skipped": record_of("skipped", 1),
     }
     outcome = gate.judge(suite, tests, [], set())
-    assert outcome.numbers() == {
-        "reached": 1,
-        "passed": 1,
-        "policy": 0,
-        "not applicable": 0,
-        "exchanges": 3,
-    }
+    counts = {"reached": 1, "passed": 1, "policy": 0, "not applicable": 0, "exchanges": 3}
+    assert outcome.numbers() == counts
     assert outcome.problems == []
 
 
-def test_failure_that_is_not_expected_is_a_problem(gate: Any, suite: Any) -> None:
+def test_failure_that_is_not_expected_is_a_problem() -> None:
     name, met = "test_mine.py::test_bad[1]", set[str]()
-    expected = [row(gate)]
+    expected = [row()]
     outcome = gate.judge(suite, {name: record_of("failed", 1, "wrong value")}, expected, met)
     assert outcome.problems == [f"mine: {name} failed: wrong value"]
     assert outcome.counts["reached"] == 0 and not met
@@ -64,9 +52,9 @@ def test_failure_that_is_not_expected_is_a_problem(gate: Any, suite: Any) -> Non
     assert outcome.problems, "a failure before refarray is reached hides what the test would show"
 
 
-def test_expected_failure_counts_with_its_verdict(gate: Any, suite: Any) -> None:
+def test_expected_failure_counts_with_its_verdict() -> None:
     met = set[str]()
-    expected = [row(gate), row(gate, "A-01", "elsewhere")]
+    expected = [row(), row("A-01", "elsewhere")]
     tests = {"test_mine.py::test_bad[1]": record_of("failed", 2, "array has no flags")}
     outcome = gate.judge(suite, tests, expected[:1], met)
     assert outcome.problems == []
@@ -77,7 +65,7 @@ def test_expected_failure_counts_with_its_verdict(gate: Any, suite: Any) -> None
     ]
 
 
-def test_numbers_are_compared_with_the_recorded_ones(gate: Any) -> None:
+def test_numbers_are_compared_with_the_recorded_ones() -> None:
     outcome = gate.Outcome(gate.Counter(reached=4, passed=4), 100)
     recorded = {"version": "1", **outcome.numbers()}
     assert gate.differences("mine", "2", outcome, {"mine": {**recorded, "passed": 5}}) == []
@@ -94,7 +82,7 @@ def test_numbers_are_compared_with_the_recorded_ones(gate: Any) -> None:
     ]
 
 
-def test_expected_failures_have_a_policy_or_a_reason(gate: Any) -> None:
+def test_expected_failures_have_a_policy_or_a_reason() -> None:
     policies = set(
         re.findall(r"^\| (A-\d+) \|", (ROOT / "docs" / "exchange.md").read_text(), re.MULTILINE)
     )
@@ -105,7 +93,7 @@ def test_expected_failures_have_a_policy_or_a_reason(gate: Any) -> None:
         assert any(gate.fnmatch.fnmatchcase(name, each.suite) for name in names), each
 
 
-def test_page_shows_the_recorded_results(gate: Any) -> None:
+def test_page_shows_the_recorded_results() -> None:
     command = [sys.executable, str(ROOT / "tools" / "docs" / "foreign_page.py"), "--check"]
     assert subprocess.run(command, check=False).returncode == 0, "run tools/docs/foreign_page.py"
     recorded = json.loads((FOREIGN / "results.json").read_text(encoding="utf-8"))

@@ -17,10 +17,7 @@ pytestmark = pytest.mark.repository
 
 ROOT = Path(__file__).resolve().parents[2]
 
-
-@pytest.fixture(scope="module")
-def gate() -> Any:
-    return load_gate("coverage")
+coverage, mcdc = load_gate("coverage"), load_gate("mcdc/__main__")
 
 
 def line(number: int, count: int) -> dict[str, int]:
@@ -43,16 +40,14 @@ def reports(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_template_instances_are_merged(gate: Any, reports: Path) -> None:
-    (found,) = gate.read_counts(reports)
+def test_template_instances_are_merged(reports: Path) -> None:
+    (found,) = coverage.read_counts(reports)
     assert (found.path, found.lines, found.branches) == ("src/core/a.cpp", (2, 3), (1, 4))
     assert found.missed == [2]
 
 
-def test_table_sums_over_all_files(
-    gate: Any, reports: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    lines, branches = gate.table(gate.read_counts(reports))
+def test_table_sums_over_all_files(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines, branches = coverage.table(coverage.read_counts(reports))
     assert (lines, branches) == (pytest.approx(200 / 3), 25.0)
     rows = [row.split() for row in capsys.readouterr().out.splitlines()]
     assert ["src/core", "3", "66.67%", "4", "25.00%"] in rows
@@ -60,38 +55,38 @@ def test_table_sums_over_all_files(
     assert ["all", "3", "66.67%", "4", "25.00%"] in rows
 
 
-def test_branches_of_kernels_are_not_counted(gate: Any) -> None:
-    kernel = gate.File("src/core/kernels/a.hpp", (1, 1), (0, 100), [])
-    other = gate.File("src/core/a.cpp", (0, 1), (9, 10), [1])
-    assert gate.table([kernel, other]) == (50.0, 90.0)
+def test_branches_of_kernels_are_not_counted() -> None:
+    kernel = coverage.File("src/core/kernels/a.hpp", (1, 1), (0, 100), [])
+    other = coverage.File("src/core/a.cpp", (0, 1), (9, 10), [1])
+    assert coverage.table([kernel, other]) == (50.0, 90.0)
 
 
 def test_unreached_line_without_a_reason_is_reported(
-    gate: Any, reports: Path, capsys: pytest.CaptureFixture[str]
+    reports: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    files = gate.read_counts(reports)
-    assert gate.explain(files, [], reports) == ["src/core/a.cpp:2: return 1;"]
-    other = gate.Left("src/core/b.cpp", "return 1;", "never")
-    assert gate.explain(files, [other], reports) == ["src/core/a.cpp:2: return 1;"]
+    files = coverage.read_counts(reports)
+    assert coverage.explain(files, [], reports) == ["src/core/a.cpp:2: return 1;"]
+    other = coverage.Left("src/core/b.cpp", "return 1;", "never")
+    assert coverage.explain(files, [other], reports) == ["src/core/a.cpp:2: return 1;"]
     assert "reached now, or deleted: src/core/b.cpp: return 1;" in capsys.readouterr().out
 
 
 def test_unreached_line_with_a_reason_is_printed_with_it(
-    gate: Any, reports: Path, capsys: pytest.CaptureFixture[str]
+    reports: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert not gate.Left("src/core/a.cpp", "return", "too short").names("  return 1;")
-    reason = gate.Left("src/core/a.cpp", "return...", "f is unused")
-    assert gate.explain(gate.read_counts(reports), [reason], reports) == []
+    assert not coverage.Left("src/core/a.cpp", "return", "too short").names("  return 1;")
+    reason = coverage.Left("src/core/a.cpp", "return...", "f is unused")
+    assert coverage.explain(coverage.read_counts(reports), [reason], reports) == []
     assert "src/core/a.cpp:2: return 1;\n      f is unused" in capsys.readouterr().out
 
 
-def test_listed_lines_exist_in_the_sources(gate: Any) -> None:
-    left = gate.read_left(ROOT / "tests" / "gates" / "not_reached.toml")
+def test_listed_lines_exist_in_the_sources() -> None:
+    left = coverage.read_left(ROOT / "tests" / "gates" / "not_reached.toml")
     assert left
     for each in left:
         text = (ROOT / each.path).read_text(encoding="utf-8")
         assert any(map(each.names, text.splitlines())), each
-        assert each.path.startswith(gate.FOLDERS) and len(each.why) > 10
+        assert each.path.startswith(coverage.FOLDERS) and len(each.why) > 10
 
 
 SOURCE = """bool f(int a, bool b) {
@@ -111,9 +106,7 @@ def measured(tmp_path: Path) -> dict[Any, bool]:
         [[2, 10, 3, 23, 0, 5, covered]] for covered in ([True, False, False], [False, False, True])
     ]
     functions = [{"filenames": [str(source)], "mcdc_records": record} for record in records]
-    found = load_gate("mcdc/__main__").read_conditions(
-        {"data": [{"functions": functions}]}, tmp_path
-    )
+    found = mcdc.read_conditions({"data": [{"functions": functions}]}, tmp_path)
     assert isinstance(found, dict)
     return found
 
@@ -127,14 +120,13 @@ def test_conditions_are_those_of_any_template_instance(measured: dict[Any, bool]
 def test_an_open_condition_needs_a_reason_and_a_reason_an_open_condition(
     measured: dict[Any, bool], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    gate = load_gate("mcdc/__main__")
-    (problem,) = gate.explain(measured, [])
+    (problem,) = mcdc.explain(measured, [])
     assert "src/dlpack/a.cpp:2: `b` of `a > 0 && (b || a == 2)`" in problem
-    reason = gate.Reason("src/dlpack/a.cpp", "a > 0 && (b || a == 2)", ("b",), "never")
-    assert gate.explain(measured, [reason]) == []
+    reason = mcdc.Reason("src/dlpack/a.cpp", "a > 0 && (b || a == 2)", ("b",), "never")
+    assert mcdc.explain(measured, [reason]) == []
     assert "never" in capsys.readouterr().out
-    stale = gate.Reason(reason.path, reason.decision, ("a > 0",), "never")
-    assert gate.explain(measured, [reason, stale]) == [
+    stale = mcdc.Reason(reason.path, reason.decision, ("a > 0",), "never")
+    assert mcdc.explain(measured, [reason, stale]) == [
         "shown now, or deleted: src/dlpack/a.cpp: `a > 0` of `a > 0 && (b || a == 2)`"
     ]
 
@@ -142,26 +134,24 @@ def test_an_open_condition_needs_a_reason_and_a_reason_an_open_condition(
 def test_an_operator_that_clang_leaves_out_is_a_problem(
     measured: dict[Any, bool], tmp_path: Path
 ) -> None:
-    gate = load_gate("mcdc/__main__")
-    assert gate.not_measured(measured, tmp_path) == []
+    assert mcdc.not_measured(measured, tmp_path) == []
     source = tmp_path / "src" / "dlpack" / "a.cpp"
     source.write_text(SOURCE + "bool g(bool a, bool b) { return !(a && b); }\n")
-    (problem,) = gate.not_measured(measured, tmp_path)
+    (problem,) = mcdc.not_measured(measured, tmp_path)
     assert problem == "clang measures 2 of 3 operators && and || in src/dlpack/a.cpp"
 
 
 def test_a_part_with_too_many_open_conditions_fails(measured: dict[Any, bool]) -> None:
-    (problem,) = load_gate("mcdc/__main__").table(measured)
+    (problem,) = mcdc.table(measured)
     assert problem == "66.67 % of src/dlpack/* is shown, which is below 95.0 %"
 
 
 def test_open_conditions_exist_in_the_sources() -> None:
-    gate = load_gate("mcdc/__main__")
-    for each in gate.read_reasons(gate.OPEN):
+    for each in mcdc.read_reasons(mcdc.OPEN):
         lines = (ROOT / each.path).read_text(encoding="utf-8").splitlines()
-        assert each.decision in gate.joined(lines), each
-        assert each.path.startswith(tuple(gate.PARTS)) and len(each.why) > 10
-        assert set(each.open) <= set(gate.conditions_of(each.decision))
+        assert each.decision in mcdc.joined(lines), each
+        assert each.path.startswith(tuple(mcdc.PARTS)) and len(each.why) > 10
+        assert set(each.open) <= set(mcdc.conditions_of(each.decision))
 
 
 def test_other_gates_findings_count_until_a_source_changes(
@@ -185,18 +175,10 @@ def test_other_gates_findings_count_until_a_source_changes(
 
 
 @pytest.mark.parametrize(
-    ("name", "lists"),
-    [
-        ("freethreaded", ["NOT_HERE"]),
-        ("memcheck", ["FILES"]),
-        ("mcdc/__main__", ["FILES"]),
-    ],
+    "files", [load_gate("freethreaded").NOT_HERE, load_gate("memcheck").FILES, mcdc.FILES]
 )
-def test_each_file_that_a_gate_names_is_found_once(name: str, lists: list[str]) -> None:
-    loaded = load_gate(name)
-    for each in lists:
-        for file in getattr(loaded, each):
-            assert loaded.located(file).exists()
+def test_each_file_that_a_gate_names_is_found_once(files: tuple[str, ...]) -> None:
+    assert all(mcdc.located(file).exists() for file in files)
 
 
 def test_the_abi3_run_leaves_out_values_and_no_folder_of_the_extension() -> None:

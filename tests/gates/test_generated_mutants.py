@@ -23,12 +23,7 @@ GATE = FOLDER / "mutants"
 ROOT = FOLDER.parents[1]
 STATE_BYTES = 4 + (1 << 20)
 
-
-@pytest.fixture(scope="module")
-def gate() -> Any:
-    return load_gate("mutants/__main__")
-
-
+gate = load_gate("mutants/__main__")
 PROGRAM = """
 #include <cstdio>
 struct Guard {
@@ -65,7 +60,7 @@ def state_file(path: Path, number: int) -> Path:
     return path
 
 
-def test_one_mutant_of_a_program_is_on(gate: Any, tmp_path: Path) -> None:
+def test_one_mutant_of_a_program_is_on(tmp_path: Path) -> None:
     found = gate.find("a.cpp", PROGRAM.encode())
     source = gate.instrument("a.cpp", PROGRAM.encode(), list(enumerate(found, 1)))
     assert source.count(b"\n") == PROGRAM.count("\n")
@@ -94,7 +89,7 @@ def test_one_mutant_of_a_program_is_on(gate: Any, tmp_path: Path) -> None:
     assert not any("kSize" in name for name in changed)
 
 
-def test_places_survive_a_new_name_and_other_lines(gate: Any) -> None:
+def test_places_survive_a_new_name_and_other_lines() -> None:
     other = PROGRAM.replace("calls", "total").replace("int main", "\n// main\nint main")
     places = [[m.place for m in gate.find("a.cpp", text.encode())] for text in (PROGRAM, other)]
     assert places[0] == places[1]
@@ -116,7 +111,7 @@ class Counter:
 '''
 
 
-def test_python_is_mutated_in_functions(gate: Any) -> None:
+def test_python_is_mutated_in_functions() -> None:
     found = gate.find("a.py", MODULE.encode())
     names = [str(mutant) for mutant in found]
     assert names == [
@@ -190,7 +185,7 @@ def test_tests_run_that_reach_a_mutant_until_one_fails(tmp_path: Path) -> None:
     assert killers[4] == ("test_hangs", "hang") and killers[6] == ("", "")
 
 
-def test_a_lower_rate_fails_the_gate(gate: Any) -> None:
+def test_a_lower_rate_fails_the_gate() -> None:
     recorded = "[folders]\na = [90.0, 1]\nb = [80.0, 1]\n"
     half = Counter(mutants=100, killed=89, equivalent=0)
     assert gate.fallen({"a": half}, recorded) == []
@@ -204,9 +199,7 @@ def test_a_lower_rate_fails_the_gate(gate: Any) -> None:
     assert gate.fallen({"new": Counter(mutants=10, killed=6)}, recorded) != []
 
 
-def test_reasons_are_kept_and_count(
-    gate: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reasons_are_kept_and_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gate, "SURVIVORS", tmp_path / "survivors.toml")
     monkeypatch.setattr(gate, "RATES", tmp_path / "rates.toml")
     first, second, third = gate.find("src/a/b.cpp", b"int f() { g(1); return h(); }")
@@ -228,7 +221,7 @@ def test_reasons_are_kept_and_count(
     assert folders == {"src/a": [50.0, 3, 0, 1, 1, 0, 1], "src/other": [50.0, 2, 0, 2, 1, 0, 0]}
 
 
-def test_every_survivor_is_of_a_function(gate: Any) -> None:
+def test_every_survivor_is_of_a_function() -> None:
     """Its number in the function may be old: the gate reads and writes these."""
     places = gate.read_reasons()
     found = {
@@ -239,7 +232,7 @@ def test_every_survivor_is_of_a_function(gate: Any) -> None:
     assert {place[:2] for place in places} - found == set(), "remove what is gone"
 
 
-def test_every_fault_that_is_left_names_a_function(gate: Any) -> None:
+def test_every_fault_that_is_left_names_a_function() -> None:
     left = tomllib.loads((GATE / "by_hand.toml").read_text(encoding="utf-8"))
     for path, function, _ in left["faults"]:
         places = gate.find(path, (ROOT / path).read_bytes())
