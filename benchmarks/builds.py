@@ -14,7 +14,7 @@ from .producers import HEADERS
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "tools" / "gates"))
-from common import candidates, configure, dlpack_include, quiet, tool  # noqa: E402
+from common import configure, dlpack_include, quiet, tool, with_venv  # noqa: E402
 
 WORK = ROOT / "build" / "bench-check"
 ABI3_FLOOR = "3.12"
@@ -92,7 +92,12 @@ def interpreter(version: str, partners: tuple[str, ...]) -> Path:
     folder = WORK / "environments" / version
     python = folder / "bin" / "python"
     if not python.exists():
-        subprocess.run([find_interpreter(version), "-m", "venv", folder], check=True)
+        base = with_venv(version)
+        if base is None:
+            sys.exit(
+                f"there is no CPython {version} on PATH or among pyenv's, which this build needs"
+            )
+        subprocess.run([base, "-m", "venv", folder], check=True)
     # A local version label ("+cpu") cannot be requested from an index.
     wanted = [
         f"{DISTRIBUTIONS[name]}=={metadata.version(DISTRIBUTIONS[name]).partition('+')[0]}"
@@ -101,12 +106,3 @@ def interpreter(version: str, partners: tuple[str, ...]) -> Path:
     pip = [str(python), "-m", "pip", "--disable-pip-version-check", "-qq", "install"]
     subprocess.run([*pip, *wanted], check=True)
     return python
-
-
-def find_interpreter(version: str) -> Path:
-    """Returns the first working CPython of that version on PATH or in pyenv."""
-    for place in candidates(f"python{version}"):
-        probe = [str(place), "-c", "import venv, ensurepip"]
-        if subprocess.run(probe, capture_output=True, check=False).returncode == 0:
-            return place
-    sys.exit(f"there is no CPython {version} on PATH or among pyenv's, which this build needs")

@@ -33,14 +33,12 @@ def signature(function: ast.FunctionDef) -> str:
 
 
 def is_property(function: ast.FunctionDef) -> bool:
-    """Whether it is decorated with @property."""
     return any(
         isinstance(each, ast.Name) and each.id == "property" for each in function.decorator_list
     )
 
 
 def public(module: ast.Module) -> list[str]:
-    """The module's __all__."""
     for statement in module.body:
         if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
@@ -68,7 +66,6 @@ def key(name: str) -> str:
 
 
 def table(stubs: Path) -> str:
-    """The file's text."""
     names: dict[str, str] = {}
     lists: dict[str, list[str]] = {}
     methods: dict[str, str] = {}
@@ -100,7 +97,6 @@ def table(stubs: Path) -> str:
 
 
 def main() -> None:
-    """Writes the table."""
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     folder = f"_{VERSION.replace('.', '_')}"

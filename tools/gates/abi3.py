@@ -17,7 +17,7 @@ import sysconfig
 import time
 from pathlib import Path
 
-from common import ROOT, candidates, ignore, marked, pip, say
+from common import ROOT, candidates, ignore, marked, output, pip, say
 
 WORK = ROOT / "build" / "abi3"
 REQUIREMENTS = ROOT / "tools" / "requirements.py"
@@ -71,10 +71,8 @@ def build_wheel(python: Path, layers: list[str]) -> Path:
     """Builds in isolation, with the versions of the lock."""
     dist = WORK / "dist"
     shutil.rmtree(dist, ignore_errors=True)
-    pins = subprocess.run(
-        [python, REQUIREMENTS, "--pins", "build"], check=True, capture_output=True, text=True
-    )
-    (WORK / "pins.txt").write_text(pins.stdout, encoding="utf-8")
+    pins = output([python, REQUIREMENTS, "--pins", "build"])
+    (WORK / "pins.txt").write_text(pins, encoding="utf-8")
     os.environ["PIP_CONSTRAINT"] = str(WORK / "pins.txt")
     settings = [f"--config-settings=cmake.define.REFARRAY_LAYERS={folder}" for folder in layers]
     pip(python, "wheel", "--no-deps", *settings, "--wheel-dir", dist, ROOT)

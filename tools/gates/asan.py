@@ -10,11 +10,10 @@ from common import (
     ROOT,
     TESTS,
     build,
-    compile_adversary,
     environment,
     ignore,
+    loaded,
     marked,
-    print_loaded,
     run,
     runtime_library,
     say,
@@ -40,11 +39,8 @@ def main(arguments: list[str]) -> None:
     }
     say("C++ tests")
     run([tool("ctest"), "--test-dir", folder, "--output-on-failure"], environment(folder))
-    plain = environment(folder, CXXFLAGS=FLAGS)
-    compile_adversary(plain)
     preload = f"{runtime_library('libasan.so')} {runtime_library('libubsan.so')}"
-    sanitized = {**plain, **options, "LD_PRELOAD": preload}
-    print_loaded(folder, sanitized)
+    sanitized = loaded(folder, {**options, "LD_PRELOAD": preload}, CXXFLAGS=FLAGS)
     say("pytest; sanitizer reports go to stderr, not through its capture")
     run(
         [

@@ -88,12 +88,15 @@ def quiet(command: Sequence[str | Path], environment: Mapping[str, str] | None =
         sys.exit(f"{done.stdout}{done.stderr}exit status {done.returncode}: {command[0]}")
 
 
+def output(command: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> str:
+    """What a command prints, which must succeed."""
+    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
 def dlpack_include() -> str:
     """Returns the include folder of the dlpack.h that this environment builds with."""
-    done = subprocess.run(
-        [tool("tvm-ffi-config"), "--dlpack-includedir"], check=True, capture_output=True, text=True
-    )
-    return done.stdout.strip()
+    return output([tool("tvm-ffi-config"), "--dlpack-includedir"])
 
 
 def eigen_include() -> str:
@@ -153,11 +156,6 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
     }
 
 
-def compile_adversary(plain: Mapping[str, str], python: str | Path = sys.executable) -> None:
-    """Compiles the adversary before a sanitizer is preloaded, which would report compiler leaks."""
-    quiet([python, TESTS / "native" / "build.py"], plain)
-
-
 def print_loaded(
     folder: Path, with_environment: Mapping[str, str], python: str | Path = sys.executable
 ) -> None:
@@ -175,10 +173,19 @@ def print_loaded(
         sys.exit(f"{done.stderr}the package in {folder / 'python'} is not the one that was loaded")
 
 
-def loaded(folder: Path, *, python: str | Path = sys.executable, **more: str) -> dict[str, str]:
-    """environment(), which was checked to load the package, and for which the adversary exists."""
+def loaded(
+    folder: Path,
+    then: Mapping[str, str] | None = None,
+    *,
+    python: str | Path = sys.executable,
+    **more: str,
+) -> dict[str, str]:
+    """environment(), which was checked to load the package, and for which the adversary exists.
+    `then`: variables that its compiler must not get, such as a preloaded sanitizer, which would
+    report the compiler's leaks."""
     found = environment(folder, **more)
-    compile_adversary(found, python)
+    quiet([python, TESTS / "native" / "build.py"], found)
+    found |= then or {}
     print_loaded(folder, found, python)
     return found
 
@@ -189,6 +196,16 @@ def candidates(name: str) -> Iterator[Path]:
         yield Path(found)
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     yield from sorted(pyenv.glob(f"3.*/bin/{name}"), reverse=True)
+
+
+def with_venv(version: str) -> Path | None:
+    """The first interpreter of a version that can make environments; this one if it fits."""
+    is_this = version == ".".join(map(str, sys.version_info[:2]))
+    for path in [*([Path(sys.executable)] * is_this), *candidates(f"python{version}")]:
+        probe = [path, "-c", "import venv, ensurepip"]
+        if subprocess.run(probe, check=False, capture_output=True).returncode == 0:
+            return path
+    return None
 
 
 def pip(python: str | Path, *arguments: str | Path) -> None:
@@ -211,14 +228,10 @@ def unpack_sdist(python: Path, requirement: str, download: Path, folder: Path) -
 
 def runtime_library(name: str) -> str:
     """The path of a g++ run-time library, which must be loaded first in the process."""
-    found = subprocess.run(
-        ["g++", f"-print-file-name={name}"], check=True, capture_output=True, text=True
-    )
-    return found.stdout.strip()
+    return output(["g++", f"-print-file-name={name}"])
 
 
 def show(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Prints a table."""
     lines = [columns, *rows]
     widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
     for line in [columns, ["-" * width for width in widths], *lines[1:]]:

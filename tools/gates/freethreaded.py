@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import hashlib
-import subprocess
 import sys
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from common import (
     loaded,
     located,
     marked,
+    output,
     pip,
     run,
     say,
@@ -51,8 +51,7 @@ def new_environment(base: Path, folder: Path) -> None:
 
 def requirements() -> list[str]:
     listed = [sys.executable, ROOT / "tools" / "requirements.py", "test"]
-    done = subprocess.run(listed, check=True, capture_output=True, text=True)
-    return [line for line in done.stdout.splitlines() if not line.startswith(NO_WHEEL)]
+    return [line for line in output(listed).splitlines() if not line.startswith(NO_WHEEL)]
 
 
 def python_with_tools() -> Path:

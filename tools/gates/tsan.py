@@ -4,7 +4,6 @@ instrumented free-threaded CPython and on this one."""
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,10 +11,10 @@ import interpreter
 from common import (
     TESTS,
     build,
-    compile_adversary,
     dlpack_include,
     environment,
-    print_loaded,
+    loaded,
+    output,
     run,
     runtime_library,
     say,
@@ -60,24 +59,23 @@ def free_threaded(arguments: list[str]) -> None:
     # kernels_test is single-threaded and slow; test_copying.py has the threaded copies.
     ctest = [tool("ctest"), "--test-dir", folder, "--output-on-failure", "-E", "^kernels_test$"]
     run(ctest, {**environment(folder), **OPTIONS})
-    where = [tools, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
-    packages = subprocess.run(where, check=True, capture_output=True, text=True).stdout.strip()
-    plain = environment(folder, CXXFLAGS=FLAGS, DLPACK_INCLUDE_DIR=dlpack_include())
-    plain["PYTHONPATH"] += f":{packages}"
-    compile_adversary(plain, python)
-    print_loaded(folder, {**plain, **OPTIONS}, python)
+    packages = output([tools, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"])
+    variables = {
+        "CXXFLAGS": FLAGS,
+        "DLPACK_INCLUDE_DIR": dlpack_include(),
+        "PYTHONPATH": f"{folder / 'python'}:{packages}",
+    }
+    sanitized = loaded(folder, OPTIONS, python=python, **variables)
     say("pytest, GIL off, instrumented interpreter")
-    pytest(python, {**plain, **OPTIONS}, arguments)
+    pytest(python, sanitized, arguments)
 
 
 def with_a_gil(arguments: list[str]) -> None:
     """State that only the GIL protects (shared references, cached memory), and code that runs
     without it (deleters, large copies)."""
     folder = build("tsan-gil", sanitize="thread", options=["-DREFARRAY_TESTS=OFF"])
-    plain = environment(folder, CXXFLAGS=FLAGS)
-    compile_adversary(plain)
-    sanitized = {**plain, **OPTIONS, "LD_PRELOAD": runtime_library("libtsan.so")}
-    print_loaded(folder, sanitized)
+    preload = {"LD_PRELOAD": runtime_library("libtsan.so")}
+    sanitized = loaded(folder, {**OPTIONS, **preload}, CXXFLAGS=FLAGS)
     say("pytest, with a GIL")
     pytest(sys.executable, sanitized, arguments)
 

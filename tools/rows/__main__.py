@@ -16,7 +16,6 @@ from rows import PAGE, modelled, page, rows, untested
 
 
 def main(arguments: list[str]) -> int:
-    """The exit status."""
     if arguments not in ([], ["--check"]):
         sys.exit(__doc__)
     found = rows()

@@ -5,13 +5,12 @@ with an arm64 Python."""
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
-from common import ROOT, TESTS, configure, dlpack_include, located, quiet, run, say, tool
+from common import ROOT, TESTS, configure, dlpack_include, located, output, quiet, run, say, tool
 from cross import Cross, cross, is_aarch64, pip_platform
 
 FOLDER = ROOT / "build" / "aarch64"
@@ -70,13 +69,7 @@ def site(target: Cross) -> Path:
 def check_machine(target: Cross) -> None:
     """Exits if the module was built for another machine."""
     (module,) = (FOLDER / "python" / "refarray").glob("_native*.so")
-    header = subprocess.run(
-        [target.readelf, "-h", module],
-        check=True,
-        capture_output=True,
-        text=True,
-        env=target.environment,
-    ).stdout
+    header = output([target.readelf, "-h", module], target.environment)
     if not is_aarch64(header):
         sys.exit(f"{module} is not for aarch64:\n{header}")
 

@@ -23,19 +23,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from common import (
-    ROOT,
-    TESTS,
-    build,
-    compile_adversary,
-    environment,
-    located,
-    print_loaded,
-    quiet,
-    run,
-    say,
-    tool,
-)
+from common import ROOT, TESTS, build, loaded, located, quiet, run, say, tool
 
 PROGRAMS = ("clang++", "llvm-profdata", "llvm-cov")
 VERSIONS = range(30, 18, -1)  # 18 measures no decision of more than six conditions
@@ -208,11 +196,9 @@ def table(shown: Mapping[Condition, bool]) -> list[str]:
 def measure(folder: Path, version: str) -> dict[Condition, bool]:
     """Runs the tests against the build in `folder` and merges what they have recorded there."""
     shutil.rmtree(folder / "raw", ignore_errors=True)
-    with_environment = environment(folder, LLVM_PROFILE_FILE=str(folder / "raw" / "%4m.profraw"))
-    compile_adversary(with_environment)
+    with_environment = loaded(folder, LLVM_PROFILE_FILE=str(folder / "raw" / "%4m.profraw"))
     say("C++ tests")
     quiet([tool("ctest"), "--test-dir", folder, "-E", "needs_no_python"], with_environment)
-    print_loaded(folder, with_environment)
     run([sys.executable, "-m", "pytest", *OPTIONS, *map(located, FILES)], with_environment)
     merged = folder / "merged.profdata"
     raw = list((folder / "raw").iterdir())

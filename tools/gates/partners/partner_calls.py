@@ -204,7 +204,6 @@ def run_all(names: Iterable[str], base: Path, wheel: Path, update: bool) -> bool
 
 
 def save(known: dict[str, Any], base: Path) -> None:
-    """Writes the record."""
     command = [base, "-c", "import platform; print(platform.python_version())"]
     version = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
     calls_page.save({"python": version, "libraries": known["libraries"]})

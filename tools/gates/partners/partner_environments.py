@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from common import ROOT, candidates, say, show
+from common import ROOT, say, show, with_venv
 
 WORK = ROOT / "build" / "partners"
 DATA = ROOT / "tests" / "partners" / "heavy" / "environments.toml"
@@ -51,13 +51,10 @@ def environments() -> dict[str, Environment]:
 
 
 def interpreter() -> Path:
-    is_this = sys.version_info[:2] == tuple(map(int, PYTHON.split(".")))
-    own = [Path(sys.executable)] if is_this else []
-    for path in [*own, *candidates(f"python{PYTHON}")]:
-        command = [path, "-c", "import venv, ensurepip"]
-        if subprocess.run(command, check=False, capture_output=True).returncode == 0:
-            return path
-    raise SystemExit(f"no Python {PYTHON} with venv was found, which these partners need")
+    found = with_venv(PYTHON)
+    if found is None:
+        raise SystemExit(f"no Python {PYTHON} with venv was found, which these partners need")
+    return found
 
 
 def pip(python: Path, *arguments: str | Path) -> None:
