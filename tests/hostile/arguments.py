@@ -6,7 +6,7 @@ from typing import Any
 
 import refarray
 
-from .case import case, expect, refused
+from .case import add, case, expect, refused
 
 
 class Tuple(tuple):
@@ -45,7 +45,7 @@ def exports(name: str, value: Any) -> Any:
     return refarray.arange(3).__dlpack__(**{name: value})
 
 
-def pass_bad(name: str, value: Any, kinds: tuple[type[BaseException], ...]) -> int:
+def pass_bad(adv: Any, name: str, value: Any, kinds: tuple[type[BaseException], ...]) -> int:
     """The value is refused by __dlpack__, by to_capsule, and by from_dlpack before it asks the
     producer."""
     with refused(*kinds):
@@ -87,30 +87,30 @@ BAD: list[tuple[str, str, str, tuple[type[Exception], ...], list[Any]]] = [
 ]
 for _row, _name, _end, _kinds, _values in BAD:
     for _value in _values:
-        case(_row, f"{_name}={label(_value)}{_end}", "arguments")(
-            lambda adv, name=_name, value=_value, kinds=_kinds: pass_bad(name, value, kinds)
-        )
+        add(_row, f"{_name}={label(_value)}{_end}", "arguments", pass_bad, _name, _value, _kinds)
 
 LEGACY, VERSIONED = "dltensor", "dltensor_versioned"
 OF_MAJOR_1 = [(1, 0), (1, -1), (1, 2**70), (True, False), Tuple((1, 0)), (IntLike(), IntLike())]
+
+
+def answers(adv: Any, value: Any, wanted: str) -> int:
+    found = adv.inspect(exports("max_version", value))
+    expect(found["name"] == wanted, f"{found['name']} for {value!r}")
+    expect(found["version"] == (None if wanted == LEGACY else (1, 3)), f"{found}")
+    x = refarray.from_dlpack(refarray.arange(3), max_version=value)
+    expect(x.tolist() == [0, 1, 2], "values differ")
+    return 2
+
+
 for _value, _wanted in (
     *((value, LEGACY) for value in (None, (0, 0), (0, 2**70), (-1, 0), (-(2**70), 0))),
     *((value, VERSIONED) for value in (*OF_MAJOR_1, (2, 0), (2**70, 0))),
 ):
-
-    def _answers(adv: Any, value: Any = _value, wanted: str = _wanted) -> int:
-        found = adv.inspect(exports("max_version", value))
-        expect(found["name"] == wanted, f"{found['name']} for {value!r}")
-        expect(found["version"] == (None if wanted == LEGACY else (1, 3)), f"{found}")
-        x = refarray.from_dlpack(refarray.arange(3), max_version=value)
-        expect(x.tolist() == [0, 1, 2], "values differ")
-        return 2
-
-    case("R77", f"max_version={label(_value)}", "arguments")(_answers)
+    add("R77", f"max_version={label(_value)}", "arguments", answers, _value, _wanted)
 
 
-def call_badly(call: Any, *kinds: type[BaseException]) -> None:
-    with refused(*kinds):
+def call_badly(adv: Any, call: Any) -> None:
+    with refused(TypeError):
         call()
 
 
@@ -142,7 +142,7 @@ for _label, _call in {
     "no-subclass": lambda: type("Sub", (refarray.Array,), {}),
     "no-attribute": lambda: setattr(refarray.Array, "shape", 1),
 }.items():
-    case("R81", _label, "arguments")(lambda adv, call=_call: call_badly(call, TypeError))
+    add("R81", _label, "arguments", call_badly, _call)
 
 
 @case("R81", "names-not-interned", "arguments")

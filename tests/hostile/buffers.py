@@ -8,7 +8,7 @@ from native.corpus import FLOATS
 
 import refarray
 
-from .case import Violation, case, expect, refused
+from .case import Violation, add, case, expect, refused
 from .structs import UnraisableLog, check_accepted, drop_while_raising
 
 INT64_MIN = -(2**63)
@@ -168,11 +168,15 @@ for _rows, _name, _fields, _outcome, _values in (
     *((*row[:3], "import", row[3]) for row in IMPORTED),
     ("RB", "ownerless", {"shape": (3,), "owner": False, "len": 12}, "either", None),
 ):
-    case(_rows, _name, "buffer")(
-        lambda adv, fields=_fields, outcome=_outcome, values=_values: import_buffer_everywhere(
-            adv, fields, outcome, values
-        )
-    )
+    add(_rows, _name, "buffer", import_buffer_everywhere, _fields, _outcome, _values)
+
+
+def import_bytes(adv: Any, fields: dict[str, Any]) -> None:
+    exporter = adv.exporter(**{"shape": (1,), **fields})
+    with refused(BufferError, OverflowError, ValueError):
+        take_bytes(exporter)
+    expect_balanced_releases(exporter, True)
+
 
 for _name, _fields in {
     "len-negative": {"len": -8},
@@ -181,29 +185,21 @@ for _name, _fields in {
     "null": {"data": None, "len": 8},
     "wraps": {"data": 2**64 - 4, "len": 8},
 }.items():
+    add("RB", f"as-bytes-{_name}", "buffer", import_bytes, _fields)
 
-    def _bytes(adv: Any, fields: dict[str, Any] = _fields) -> None:
-        exporter = adv.exporter(**{"shape": (1,), **fields})
-        with refused(BufferError, OverflowError, ValueError):
-            take_bytes(exporter)
+
+def import_with_answer(adv: Any, answer: str, *kinds: type[BaseException]) -> int:
+    for take in TAKE:
+        exporter = adv.exporter(shape=(16,), answer=answer)
+        with refused(*kinds):
+            take(exporter)
         expect_balanced_releases(exporter, True)
+    return 3
 
-    case("RB", f"as-bytes-{_name}", "buffer")(_bytes)
 
-for _answer, _kinds in (
-    ("raise", (BufferError,)),
-    ("fail silently", (SystemError, BufferError)),
-):
-
-    def _answers(adv: Any, answer: str = _answer, kinds: Any = _kinds) -> int:
-        for take in TAKE:
-            exporter = adv.exporter(shape=(16,), answer=answer)
-            with refused(*kinds):
-                take(exporter)
-            expect_balanced_releases(exporter, True)
-        return 3
-
-    case("RB", f"answers-{_answer.replace(' ', '-')}", "buffer")(_answers)
+for _answer, *_kinds in (("raise", BufferError), ("fail silently", SystemError, BufferError)):
+    _name = f"answers-{_answer.replace(' ', '-')}"
+    add("RB", _name, "buffer", import_with_answer, _answer, *_kinds)
 
 
 @case("RB R88", "answers-fill-and-raise", "buffer")

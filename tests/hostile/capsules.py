@@ -12,7 +12,7 @@ from native.producers import Recorder
 
 import refarray
 
-from .case import Violation, case, expect, expect_deleter_calls, refused
+from .case import Violation, add, case, expect, expect_deleter_calls, refused
 from .structs import UnraisableLog, drop_while_raising
 
 VALUES = [0.0, 1.0, 2.0]
@@ -50,7 +50,7 @@ def import_with_name(adv: Any, name: str | None) -> int:
 
 
 for _name in (*NAMES, "", None):
-    case("R36 C33", f"name-{_name}", "capsule")(lambda adv, name=_name: import_with_name(adv, name))
+    add("R36 C33", f"name-{_name}", "capsule", import_with_name, _name)
 
 
 @case("R37", "name-elsewhere", "capsule")
@@ -64,7 +64,7 @@ def name_elsewhere(adv: Any) -> None:
     expect_deleter_calls(tensor, 1)
 
 
-def import_non_capsule(thing: Any) -> int:
+def import_non_capsule(adv: Any, thing: Any) -> int:
     with refused(TypeError):
         refarray.from_capsule(thing)
     with refused(TypeError, message="not a capsule"):
@@ -82,9 +82,7 @@ for _label, _thing in {
     "type": int,
     "array": refarray.arange(3),
 }.items():
-    case("R38 C33", f"returns-{_label}", "capsule")(
-        lambda adv, thing=_thing: import_non_capsule(thing)
-    )
+    add("R38 C33", f"returns-{_label}", "capsule", import_non_capsule, _thing)
 
 
 def import_twice(adv: Any, versioned: bool, entry_point: str) -> int:
@@ -105,13 +103,8 @@ def import_twice(adv: Any, versioned: bool, entry_point: str) -> int:
 
 for _versioned in (True, False):
     for _entry_point in ("from_capsule", "from_dlpack", "asarray"):
-        case(
-            "R39 C39", f"twice-{_entry_point}-{'versioned' if _versioned else 'legacy'}", "capsule"
-        )(
-            lambda adv, versioned=_versioned, entry_point=_entry_point: import_twice(
-                adv, versioned, entry_point
-            )
-        )
+        _name = f"twice-{_entry_point}-{'versioned' if _versioned else 'legacy'}"
+        add("R39 C39", _name, "capsule", import_twice, _versioned, _entry_point)
 
 
 @case("R39 C39", "twice-after-refusal", "capsule")

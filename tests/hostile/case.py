@@ -42,14 +42,20 @@ class Case:
 CASES: list[Case] = []
 
 
-def case(rows: str, id: str, family: str, repeats: int = 4) -> Callable[[Body], Body]:
-    """Register a case. Cases that share a body bind their parameters by closure."""
+def add(rows: str, id: str, family: str, body: Any, *given: Any, repeats: int = 4) -> None:
+    """Register a case; cases that share a body pass it other arguments."""
+    call: Body = lambda adv: body(adv, *given)  # noqa: E731
+    CASES.append(Case(f"{family}-{id}", family, tuple(rows.split()), call, repeats))
 
-    def add(body: Body) -> Body:
-        CASES.append(Case(f"{family}-{id}", family, tuple(rows.split()), body, repeats))
+
+def case(rows: str, id: str, family: str, repeats: int = 4) -> Callable[[Body], Body]:
+    """Register the decorated function."""
+
+    def decorate(body: Body) -> Body:
+        add(rows, id, family, body, repeats=repeats)
         return body
 
-    return add
+    return decorate
 
 
 @contextmanager

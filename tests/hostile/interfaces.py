@@ -9,7 +9,7 @@ from typing import Any
 
 import refarray
 
-from .case import case, expect, refused
+from .case import add, case, expect, refused
 
 
 class Interface:
@@ -119,7 +119,9 @@ MALFORMED: list[tuple[dict[str, Any], type[Exception], str]] = [
 ]
 
 
-def import_interface(fields: dict[str, Any], error: type[BaseException], message: str) -> int:
+def import_interface(
+    adv: Any, fields: dict[str, Any], error: type[BaseException], message: str
+) -> int:
     """The refusal drops the object, which owns the memory."""
     for take in (refarray.from_array_interface, refarray.asarray):
         owner = Interface(**fields)
@@ -133,12 +135,9 @@ def import_interface(fields: dict[str, Any], error: type[BaseException], message
     return 2
 
 
-for _number, (_fields, _error, _message) in enumerate(MALFORMED):
-    case("RI", f"{_number}-{'-'.join(_fields) or 'nothing'}", "interface")(
-        lambda adv, fields=_fields, error=_error, message=_message: import_interface(
-            fields, error, message
-        )
-    )
+for _number, _row in enumerate(MALFORMED):
+    _name = f"{_number}-{'-'.join(_row[0]) or 'nothing'}"
+    add("RI", _name, "interface", import_interface, *_row)
 
 
 @case("RI", "false-buffers", "interface")

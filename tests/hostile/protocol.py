@@ -10,7 +10,7 @@ from native.producers import Recorder, knowing
 
 import refarray
 
-from .case import case, expect, expect_deleter_calls, refused
+from .case import add, case, expect, expect_deleter_calls, refused
 
 VALUES = [0.0, 1.0, 2.0]
 
@@ -120,9 +120,8 @@ for _error in (
 ):
     _row = "R63" if not isinstance(_error, (ValueError, BufferError)) else "R62 R76"
     for _where in ("__dlpack__", "__dlpack_device__"):
-        case(f"{_row} C36", f"{type(_error).__name__}-in-{_where.strip('_')}", "protocol")(
-            lambda adv, error=_error, where=_where: import_with_error(adv, error, where)
-        )
+        _name = f"{type(_error).__name__}-in-{_where.strip('_')}"
+        add(f"{_row} C36", _name, "protocol", import_with_error, _error, _where)
 
 
 @case("R64 C35", "genuine-type-error", "protocol")
@@ -160,20 +159,21 @@ def cyclic_context(adv: Any) -> None:
 
 # --- R65-R68: old producers and false answers ---
 
+
+def import_old(adv: Any, known: str, copy: bool | None) -> None:
+    source = producer_of(adv, versioned="max_version" in known)
+    x = refarray.from_dlpack(Recorder(knowing(known, source.answer)), copy=copy)
+    expect(x.tolist() == VALUES, "values differ")
+    expect(len(source.tensors) == 1, "exported more than once")
+    if copy:
+        x[0] = 9.0
+        expect_deleter_calls(source.tensors[0], 1)
+
+
 for _known in ("", "stream", "stream max_version", "max_version", "max_version dl_device"):
     for _copy in (None, True):
-
-        def _old(adv: Any, known: str = _known, copy: bool | None = _copy) -> None:
-            source = producer_of(adv, versioned="max_version" in known)
-            producer = Recorder(knowing(known, source.answer))
-            x = refarray.from_dlpack(producer, copy=copy)
-            expect(x.tolist() == VALUES, "values differ")
-            expect(len(source.tensors) == 1, "exported more than once")
-            if copy:
-                x[0] = 9.0
-                expect_deleter_calls(source.tensors[0], 1)
-
-        case("R65 C35", f"old-({_known.replace(' ', ',')})-copy-{_copy}", "protocol")(_old)
+        _name = f"old-({_known.replace(' ', ',')})-copy-{_copy}"
+        add("R65 C35", _name, "protocol", import_old, _known, _copy)
 
 
 @case("R65 C35", "old-copy-false", "protocol")
@@ -270,44 +270,37 @@ def _raise(**_: Any) -> Any:
     raise ZeroDivisionError("from a device")
 
 
-BAD_DEVICES = {
-    "list": [1, 0],
-    "three": (1, 0, 0),
-    "one": (1,),
-    "empty": (),
-    "none-id": (2, None),  # only the CPU may lack one
-    "str": ("cpu", 0),
-    "text": "cpu",
-    "none": None,
-    "float": (1.0, 0),
-    "float-id": (1, 0.5),
-    "dict": {1: 0},
-    "nested": ((1,), 0),
-}
-for _label, _device in BAD_DEVICES.items():
+def import_from_device(adv: Any, device: Any, *kinds: type[BaseException]) -> None:
+    producer = producer_of(adv, device)
+    with refused(*kinds):
+        refarray.from_dlpack(producer)
+    expect(
+        TypeError not in kinds or producer.asked == [],
+        "__dlpack__ was called although the device is invalid",
+    )
 
-    def _bad_device(adv: Any, device: Any = _device) -> None:
-        producer = producer_of(adv)
-        producer.device = device
-        with refused(TypeError):
-            refarray.from_dlpack(producer)
-        expect(producer.asked == [], "__dlpack__ was called although the device is invalid")
 
-    case("R71 C36", f"device-{_label}", "protocol")(_bad_device)
-
-for _label, _device, _kinds in (
-    ("huge", (2**70, 0), (BufferError, TypeError, OverflowError, ValueError)),
-    ("huge-id", (1, 2**70), (BufferError, TypeError, OverflowError, ValueError)),
-    ("unknown", (99, 0), (BufferError,)),
-    ("negative", (-1, 0), (BufferError,)),
-    ("raising", _raise, (ZeroDivisionError,)),
+OUT_OF_RANGE = (BufferError, OverflowError, ValueError)
+for _label, _device, *_kinds in (
+    ("list", [1, 0], TypeError),
+    ("three", (1, 0, 0), TypeError),
+    ("one", (1,), TypeError),
+    ("empty", (), TypeError),
+    ("none-id", (2, None), TypeError),  # only the CPU may lack one
+    ("str", ("cpu", 0), TypeError),
+    ("text", "cpu", TypeError),
+    ("none", None, TypeError),
+    ("float", (1.0, 0), TypeError),
+    ("float-id", (1, 0.5), TypeError),
+    ("dict", {1: 0}, TypeError),
+    ("nested", ((1,), 0), TypeError),
+    ("huge", (2**70, 0), TypeError, *OUT_OF_RANGE),
+    ("huge-id", (1, 2**70), TypeError, *OUT_OF_RANGE),
+    ("unknown", (99, 0), BufferError),
+    ("negative", (-1, 0), BufferError),
+    ("raising", _raise, ZeroDivisionError),
 ):
-
-    def _refused_device(adv: Any, device: Any = _device, kinds: Any = _kinds) -> None:
-        with refused(*kinds):
-            refarray.from_dlpack(producer_of(adv, device))
-
-    case("R71 C36", f"device-{_label}", "protocol")(_refused_device)
+    add("R71 C36", f"device-{_label}", "protocol", import_from_device, _device, *_kinds)
 
 
 @case("R71", "device-like-ints", "protocol")

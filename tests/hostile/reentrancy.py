@@ -15,7 +15,7 @@ from native.producers import Recorder
 
 import refarray
 
-from .case import case, expect, expect_deleter_calls, refused
+from .case import add, case, expect, expect_deleter_calls, refused
 from .protocol import VALUES, producer_of
 
 # --- R72-R76: side effects during an import ---
@@ -97,12 +97,8 @@ for _label, _work in {
     "imports": lambda self: refarray.from_dlpack(refarray.arange(9)),
     "forgets-itself": lambda self: vars(self).clear(),
 }.items():
-    case("R73 C37", f"meanwhile-{_label}", "protocol")(
-        lambda adv, work=_work: import_with_side_effect(adv, work)
-    )
-case("R73", "meanwhile-forks", "protocol", repeats=1)(
-    lambda adv: import_with_side_effect(adv, _fork)
-)
+    add("R73 C37", f"meanwhile-{_label}", "protocol", import_with_side_effect, _work)
+add("R73", "meanwhile-forks", "protocol", import_with_side_effect, _fork, repeats=1)
 
 
 @case("R73 C37", "mutates-its-tensor", "protocol")
@@ -149,11 +145,7 @@ for _label, _attribute, _value in (
     ("number-as-mro", "__mro__", 5),
     ("raising-dict", "__dict__", property(_divide)),
 ):
-    case("R74", _label, "protocol")(
-        lambda adv, attribute=_attribute, value=_value: import_type_without_name(
-            adv, attribute, value
-        )
-    )
+    add("R74", _label, "protocol", import_type_without_name, _attribute, _value)
 
 
 @case("R75", "overrides-half", "protocol")

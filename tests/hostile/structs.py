@@ -14,7 +14,7 @@ from native.corpus import FLOATS, SUPPORTED
 import refarray
 from refarray import _native
 
-from .case import Case, Violation, case, expect, expect_deleter_calls, refused
+from .case import Violation, add, expect, expect_deleter_calls
 
 EntryPoint = Callable[[Any, Any], Any]
 
@@ -271,17 +271,12 @@ def import_everywhere(
     return attempts
 
 
-def add(rows: str, name: str, fields: dict[str, Any], outcome: str, values: dict[str, Any]) -> None:
-    case(rows, name, "struct")(lambda adv: import_everywhere(adv, fields, outcome, values))
-
-
-def add_corpus() -> None:
-    for row in corpus.CASES:
-        number = str(row)[:2]
-        rows = f"C{row.row} {COVERS[number]}"
-        add(rows, str(row), row.fields, row.outcome, row.expect)
-    for rows, name, (fields, outcome, values) in EXTRA:
-        add(rows, f"extra-{name}", fields, outcome, values)
+for _case in corpus.CASES:
+    _rows = f"C{_case.row} {COVERS[str(_case)[:2]]}"
+    _given = (_case.fields, _case.outcome, _case.expect)
+    add(_rows, str(_case), "struct", import_everywhere, *_given)
+for _rows, _name, _given in EXTRA:
+    add(_rows, f"extra-{_name}", "struct", import_everywhere, *_given)
 
 
 def import_every_width(adv: Any, code: int) -> int:
@@ -293,22 +288,6 @@ def import_every_width(adv: Any, code: int) -> int:
     return 256
 
 
-def add_widths() -> None:
-    for code in range(24):
-        case("C27 R24 R25", f"widths-of-code-{code:02}", "struct", repeats=1)(
-            lambda adv, code=code: import_every_width(adv, code)
-        )
-
-
-add_corpus()
-add_widths()
-
-__all__ = [
-    "ENTRY_POINTS",
-    "Case",
-    "EntryPoint",
-    "check_accepted",
-    "drop_while_raising",
-    "import_tensor",
-    "refused",
-]
+for _code in range(24):
+    _name = f"widths-of-code-{_code:02}"
+    add("C27 R24 R25", _name, "struct", import_every_width, _code, repeats=1)
