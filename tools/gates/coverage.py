@@ -81,10 +81,10 @@ def read_counts(folder: Path) -> list[File]:
 def read_left(path: Path) -> list[Left]:
     data = tomllib.loads(path.read_text(encoding="utf-8"))
     return [
-        Left(file, text, entry["why"])
-        for file, entries in data.items()
-        for entry in entries
-        for text in entry["lines"]
+        Left(file, text, why)
+        for why, files in data.items()
+        for file, lines in files.items()
+        for text in lines
     ]
 
 
