@@ -96,7 +96,6 @@ def build_example(example: str) -> Path:
 
 
 def load(folder: Path, name: str) -> Any:
-    """The module of this name in the folder."""
     path = folder / f"{name}{sysconfig.get_config_var('EXT_SUFFIX')}"
     if not path.is_file():  # nanobind and pybind11 may name it otherwise
         [path] = folder.glob(f"{name}.*so")

@@ -6,7 +6,7 @@ import itertools
 import math
 import struct
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 #: Type name: (DLPack's (code, bits, lanes), `struct` format). Small integers are exact in each.
@@ -53,14 +53,8 @@ class Model:
         return cls(Memory(list(values)), dtype, shape, row_major(shape))
 
     def view(self, shape: Iterable[int], strides: Iterable[int], offset: int = 0) -> Model:
-        return Model(
-            self.memory,
-            self.dtype,
-            tuple(shape),
-            tuple(strides),
-            self.offset + offset,
-            self.readonly,
-        )
+        offset += self.offset
+        return replace(self, shape=tuple(shape), strides=tuple(strides), offset=offset)
 
     def addresses(self) -> list[int]:
         return [
@@ -132,8 +126,7 @@ class Model:
         strides = [
             0 if own == 1 else stride for own, stride in zip(self.shape, self.strides, strict=True)
         ]
-        out = self.view(shape, [0] * added + strides)
-        return Model(out.memory, out.dtype, out.shape, out.strides, out.offset, readonly=True)
+        return self.view(shape, [0] * added + strides).as_readonly()
 
     def reshaped(self, shape: Iterable[int]) -> Model:
         """A view if strides for the new shape exist, else a copy."""
@@ -150,7 +143,7 @@ class Model:
         return out if out.addresses() == addresses else Model.new(self.dtype, shape, self.values())
 
     def as_readonly(self) -> Model:
-        return Model(self.memory, self.dtype, self.shape, self.strides, self.offset, True)
+        return replace(self, readonly=True)
 
     def assign(self, values: list[int]) -> None:
         for address, value in zip(self.addresses(), values, strict=True):

@@ -20,11 +20,9 @@ class Exports:
         self.data = data
 
     def __dlpack__(self, **keywords: Any) -> Any:
-        """The array's capsule."""
         return self.data.__dlpack__(**keywords)
 
     def __dlpack_device__(self) -> Any:
-        """The array's device."""
         return self.data.__dlpack_device__()
 
 
@@ -32,12 +30,10 @@ class Series(Exports):
     """One axis only, in both directions, as a column of a table."""
 
     def tolist(self) -> Any:
-        """The values."""
         return self.data.tolist()
 
     @classmethod
     def of(cls, producer: Any) -> Series:
-        """A series that shares the producer's memory."""
         data = ra.from_dlpack(producer)
         if data.ndim != 1:
             raise BufferError(f"a series has 1 axis, not {data.ndim}")
@@ -59,20 +55,16 @@ class Buffer:
         self.memory = array.array("f", values)
 
     def tolist(self) -> list[float]:
-        """The values."""
         return self.memory.tolist()
 
     def __dlpack__(self, **keywords: Any) -> Any:
-        """The memory's capsule."""
         return ra.asarray(memoryview(self.memory), copy=False).__dlpack__(**keywords)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """The CPU."""
         return (1, 0)
 
     @classmethod
     def of(cls, producer: Any) -> Buffer:
-        """A copy of the producer's values, which are float32 on one axis."""
         data = ra.from_dlpack(producer)
         if data.ndim != 1 or data.dtype != ra.float32:
             raise BufferError(f"a buffer holds float32 on 1 axis, not {data.dtype} on {data.ndim}")
@@ -103,12 +95,10 @@ class Single(Exports):
     """float32 only, of any shape."""
 
     def tolist(self) -> Any:
-        """The values."""
         return self.data.tolist()
 
     @classmethod
     def of(cls, producer: Any) -> Single:
-        """Shares float32; TypeError for another dtype."""
         data = ra.from_dlpack(producer)
         if data.dtype != ra.float32:
             raise TypeError(f"only float32, not {data.dtype}")
@@ -128,7 +118,6 @@ class Rows(Exports):
 
     @classmethod
     def of(cls, producer: Any) -> Rows:
-        """A copy of the producer's rows."""
         data = ra.from_dlpack(producer)
         if data.ndim != 2 or data.dtype != ra.int64 or 0 in data.shape:
             raise ValueError("rows of int64")
@@ -154,12 +143,10 @@ class Old:
         return self.data.__dlpack__(stream=stream)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """The CPU."""
         return (1, 0)
 
     @classmethod
     def of(cls, producer: Any) -> Old:
-        """Shares the producer's memory."""
         return cls(ra.from_dlpack(producer, max_version=None))
 
 

@@ -13,6 +13,8 @@ import pytest
 
 import refarray
 
+from .c_table import TABLE
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "interop.md"
 MODES: dict[str, dict[str, bool]] = {
     "open": {},
@@ -22,33 +24,20 @@ ELEMENTS = "3, 7, 7"
 FORBIDDEN = ("copy", "transfer")
 
 
-class CTable:
-    """The functions of refarray._C_API that give memory away."""
-
-    def __init__(self) -> None:
-        pointer = ctypes.pythonapi.PyCapsule_GetPointer
-        pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-        table = pointer(refarray._C_API, b"refarray._C_API")
-        self.functions = (ctypes.c_size_t * 5).from_address(table + 8)
-
-    def to_tensor(self, x: Any) -> None:
-        call = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object)(self.functions[3])
-        tensor = call(x)
-        if not tensor:  # with an exception set, which ctypes raises
-            return
+def to_tensor(x: Any) -> None:
+    if tensor := TABLE.to_tensor(x):  # 0 with an exception set, which ctypes raises
         deleter = ctypes.c_size_t.from_address(tensor + 16).value
         ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(deleter)(tensor)
 
-    def borrow(self, x: Any) -> None:
-        call = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p)
-        room = (ctypes.c_uint64 * 7)()
-        call(self.functions[4])(x, ctypes.addressof(room), ctypes.addressof(room) + 48)
+
+def borrow(x: Any) -> None:
+    room = (ctypes.c_uint64 * 7)()
+    TABLE.borrow(x, ctypes.addressof(room), ctypes.addressof(room) + 48)
 
 
 def names_for(x: Any) -> dict[str, Any]:
     """What the code in the tables uses."""
-    table = CTable()
-    names = {"x": x, "pickle": pickle, "to_tensor": table.to_tensor, "borrow": table.borrow}
+    names = {"x": x, "pickle": pickle, "to_tensor": to_tensor, "borrow": borrow}
     try:
         import numpy
     except ModuleNotFoundError:

@@ -5,43 +5,15 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
+from helpers.c_table import TABLE, Device, Dtype, Table
 from native.corpus import FLOATS
 
 import adversary
-import refarray
 
 from .recipe import matrix, recipe
 
-Address, Object = ctypes.c_void_p, ctypes.py_object
+Address = ctypes.c_void_p
 DELETER = 16  # the offset in a DLManagedTensorVersioned
-
-
-class Dtype(ctypes.Structure):
-    _fields_ = (("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16))
-
-
-class Device(ctypes.Structure):
-    _fields_ = (("type", ctypes.c_int32), ("id", ctypes.c_int32))
-
-
-class Table(ctypes.Structure):
-    """RefarrayCApi of refarray/python/c_api.h."""
-
-    _fields_ = (
-        ("version", ctypes.c_uint32),
-        ("size", ctypes.c_uint32),
-        ("is_array", ctypes.PYFUNCTYPE(ctypes.c_int, Object)),
-        ("empty", ctypes.PYFUNCTYPE(Object, Dtype, Device, ctypes.c_int32, Address)),
-        ("from_tensor", ctypes.PYFUNCTYPE(Object, Address)),
-        ("to_tensor", ctypes.PYFUNCTYPE(Address, Object)),
-        ("borrow", ctypes.PYFUNCTYPE(ctypes.c_int, Object, Address, Address)),
-        ("from_object", ctypes.PYFUNCTYPE(Object, Object)),
-    )
-
-
-_address = ctypes.pythonapi.PyCapsule_GetPointer
-_address.restype, _address.argtypes = Address, [Object, ctypes.c_char_p]
-TABLE = Table.from_address(_address(refarray._C_API, b"refarray._C_API"))  # type: ignore[attr-defined]
 EMPTY, FROM_TENSOR, TO_TENSOR = TABLE.empty, TABLE.from_tensor, TABLE.to_tensor
 BORROW, FROM_OBJECT = TABLE.borrow, TABLE.from_object
 SHAPE = (ctypes.c_int64 * 2)(2, 3)
