@@ -137,21 +137,19 @@ def _transposes() -> Iterator[Case]:
 
 def _images() -> Iterator[Case]:
     batch = "f32 (32,64,56,56)"
-    yield permuted("B6 to", f"NCHW->NHWC {batch}", "float32", (32, 64, 56, 56), (0, 2, 3, 1), 1.5)
-    yield permuted("B6 from", f"NHWC->NCHW {batch}", "float32", (32, 56, 56, 64), (0, 3, 1, 2), 1.5)
-    yield permuted("B7 u8 to", "planar->packed u8 224", "uint8", (3, 224, 224), (1, 2, 0), 1.6)
-    yield permuted("B7 u8 from", "packed->planar u8 224", "uint8", (224, 224, 3), (2, 0, 1), 2.5)
-    yield permuted(
-        "B7 f32 to", "planar->packed f32 16x512", "float32", (16, 3, 512, 512), (0, 2, 3, 1), 1.15
-    )
-    yield permuted(
-        "B7 f32 from", "packed->planar f32 16x512", "float32", (16, 512, 512, 3), (0, 3, 1, 2), 1.45
-    )
-    yield permuted("B8 f32", "reversed axes f32 64^4", "float32", (64,) * 4, (3, 2, 1, 0), 3.2)
-    yield permuted("B8 u8", "reversed axes u8", "uint8", (32, 32, 32, 8), (3, 2, 1, 0), 6.0)
-    yield permuted(
-        "B9", "(0,2,1,3) f32 attention", "float32", (16, 1024, 16, 64), (0, 2, 1, 3), 1.4
-    )
+    for id_, title, shape, axes, target in (
+        ("B6 to", f"NCHW->NHWC {batch}", (32, 64, 56, 56), (0, 2, 3, 1), 1.5),
+        ("B6 from", f"NHWC->NCHW {batch}", (32, 56, 56, 64), (0, 3, 1, 2), 1.5),
+        ("B7 u8 to", "planar->packed u8 224", (3, 224, 224), (1, 2, 0), 1.6),
+        ("B7 u8 from", "packed->planar u8 224", (224, 224, 3), (2, 0, 1), 2.5),
+        ("B7 f32 to", "planar->packed f32 16x512", (16, 3, 512, 512), (0, 2, 3, 1), 1.15),
+        ("B7 f32 from", "packed->planar f32 16x512", (16, 512, 512, 3), (0, 3, 1, 2), 1.45),
+        ("B8 f32", "reversed axes f32 64^4", (64,) * 4, (3, 2, 1, 0), 3.2),
+        ("B8 u8", "reversed axes u8", (32, 32, 32, 8), (3, 2, 1, 0), 6.0),
+        ("B9", "(0,2,1,3) f32 attention", (16, 1024, 16, 64), (0, 2, 1, 3), 1.4),
+    ):
+        dtype = "uint8" if " u8" in title else "float32"
+        yield permuted(id_, title, dtype, shape, axes, target)
 
 
 def growing() -> Iterator[Case]:

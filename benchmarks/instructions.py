@@ -127,26 +127,12 @@ def count_in_process(
     """The facts, and the median of each case's counts. `shift` moves the addresses of objects."""
     with tempfile.TemporaryDirectory(dir=place) as name:
         folder = Path(name)
-        command = [
-            valgrind,
-            "-q",
-            "--tool=callgrind",
-            "--instr-atstart=no",
-            f"--callgrind-out-file={folder / 'counts'}",
-            str(build.python),
-            "-m",
-            "benchmarks.instructions",
-            str(library),
-            ",".join(partners),
-            str(shift),
-        ]
+        command = [valgrind, "-q", "--tool=callgrind", "--instr-atstart=no"]
+        command += [f"--callgrind-out-file={folder / 'counts'}", str(build.python)]
+        command += ["-m", "benchmarks.instructions", str(library), ",".join(partners), str(shift)]
+        variables = build.environment()
         done = subprocess.run(
-            command,
-            env=build.environment(),
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
+            command, env=variables, cwd=folder, capture_output=True, text=True, check=False
         )
         if done.returncode != 0:
             sys.exit(f"{build.abi} under callgrind failed:\n{done.stderr[-4000:]}")

@@ -60,12 +60,5 @@ def recipes() -> Iterator[Recipe]:
     for kind, forbidden in LEDGERS.items():
         for name, operation in OPERATIONS.items():
             call = partial(counted, forbidden, operation)
-            yield Recipe(
-                f"{name} in a ledger",
-                "",
-                call,
-                pair,
-                None,
-                instead=INSTEAD.get(name, ()),
-                kind=kind,
-            )
+            more = {"instead": INSTEAD.get(name, ()), "kind": kind}
+            yield Recipe(f"{name} in a ledger", "", call, pair, None, **more)

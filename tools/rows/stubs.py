@@ -111,16 +111,11 @@ def annotated(function: str, parameter: Parameter) -> str:
 
 def parts(row: Row) -> Iterator[str]:
     """The parameters, with "/" and "*" between them."""
-    text = str(
-        inspect.Signature(
-            [
-                each.replace(default=1) if each.default is not each.empty else each
-                for each in row.parameters
-            ]
-        )
+    plain = (
+        each if each.default is each.empty else each.replace(default=1) for each in row.parameters
     )
     kinds = iter(row.parameters)
-    for part in text.strip("()").split(", "):
+    for part in str(inspect.Signature([*plain])).strip("()").split(", "):
         yield part if part in ("/", "*") else annotated(row.name, next(kinds))
 
 

@@ -30,9 +30,8 @@ from _refarray_mutants import SIZE, STATE
 ORDER: dict[str, Any] = json.loads(Path(os.environ["REFARRAY_ORDER"]).read_text(encoding="utf-8"))
 SLOW = 5.0  # seconds of the processor: a slower test kills no mutant
 PATIENCE = 50  # a test may take so many times its seconds of the processor
-MEMORY = (
-    8 << 30
-)  # bytes: a wrong extent must not take the machine's. Simulated devices only reserve more
+#: Bytes: a wrong extent must not take the machine's. Simulated devices only reserve more.
+MEMORY = 8 << 30
 
 
 def set_current(number: int) -> None:
