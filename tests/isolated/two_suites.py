@@ -19,34 +19,14 @@ from typing import Any
 TESTS = Path(__file__).resolve().parent.parent
 # Tests of the repository, of the process or of other processes, by stem.
 ELSEWHERE = (
-    *(
-        "architecture",
-        "kit_errors",
-        "house",
-        "docs",
-        "package",
-        "canary",
-        "requirements",
-        "releases",
-        "bench_check",
-        "benchmarks",
-        "mutants",
-    ),
-    *("gates", "oom", "hostile", "exit", "conformance", "cli", "adversary", "adapters"),
-    *("matrix", "reading", "readers", "spy", "trace", "findings"),
-    *("browser", "picture", "report_schema"),
-    *("verification", "abi", "array_api_runner", "commands", "kit_in_ci", "repros"),
-    *("pytest_plugin", "extensions", "headers", "c_table", "consumers", "generated_mutants"),
-    "foreign",
-    *(
-        "drivers",
-        "driver_traps",
-        "no_device",
-        "fork_server",
-        "hang_detector",
-        "conformance_devices",
-    ),
-    *("gpu", "gpu_copies", "gpu_faults", "gpu_first_use", "gpu_hardware", "gpu_kernels"),
+    *("abi", "adapters", "adversary", "architecture", "array_api_runner", "bench_check"),
+    *("benchmarks", "browser", "c_table", "cli", "commands", "conformance"),
+    *("conformance_devices", "consumers", "docs", "driver_traps", "drivers", "exit"),
+    *("extensions", "findings", "foreign", "fork_server", "gates", "generated_mutants", "gpu"),
+    *("gpu_copies", "gpu_faults", "gpu_first_use", "gpu_hardware", "gpu_kernels"),
+    *("hang_detector", "hostile", "house", "kit_errors", "kit_in_ci", "matrix", "mutants"),
+    *("no_device", "oom", "package", "picture", "pytest_plugin", "readers", "reading"),
+    *("releases", "report_schema", "repros", "requirements", "spy", "trace", "verification"),
 )
 PARTNER = re.compile(r"^\s*(import|from) (numpy|ml_dtypes|tvm_ffi|hypothesis)\b", re.MULTILINE)
 # Errors by which the interpreter rejects some modules and signal handlers in a sub-interpreter.
@@ -151,32 +131,18 @@ two_suites.run_suite({{}}, {{!r}})
 """
 
 
-def run_in_interpreter(code: str) -> None:
-    if sys.version_info >= (3, 14):
-        from concurrent import interpreters
-
-        interpreters.create().exec(code)
-    elif sys.version_info >= (3, 13):
-        import _interpreters as native
-
-        failure = native.exec(native.create(), code)
-        assert failure is None, failure
-    else:
-        import _xxsubinterpreters as native
-
-        native.run_string(native.create(), code)
-
-
 def main() -> None:
     pipes = [os.pipe() for _ in range(2)]
     # The adversary counts per process: each interpreter loads its own copy.
+    from interpreters_of_cpython import start
+
     import adversary
 
     folders = [Path(f"adversary_of_{k}").absolute() for k in range(2)]
     for folder in folders:
         shutil.copytree(Path(adversary.__file__).parent, folder)
     threads = [
-        threading.Thread(target=run_in_interpreter, args=(CODE.format(writer, str(folder)),))
+        threading.Thread(target=start(), args=(CODE.format(writer, str(folder)),))
         for (_, writer), folder in zip(pipes, folders, strict=True)
     ]
     for thread in threads:
