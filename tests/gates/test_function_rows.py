@@ -58,7 +58,6 @@ CATEGORIES = {
 
 @pytest.fixture
 def tool(monkeypatch: pytest.MonkeyPatch) -> dict[str, ModuleType]:
-    """The modules of the tool."""
     monkeypatch.syspath_prepend(str(TOOL))
     names = ("rows", "stubs")
     for name in names:

@@ -49,10 +49,8 @@ def theirs(cuda: Cuda) -> ra.Array:
     KEPT.extend([shape, stride, tensor])
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(KEPT))  # survives finalization
     new = ctypes.pythonapi.PyCapsule_New
-    new.restype, new.argtypes = (
-        ctypes.py_object,
-        [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p],
-    )
+    new.restype = ctypes.py_object
+    new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     return ra.from_capsule(new(ctypes.addressof(tensor), b"dltensor_versioned", None))
 
 

@@ -32,16 +32,20 @@ def theirs(device: tuple[int, int] = (2, 1), **fields: Any) -> Any:
     return adversary.make(device=device, data=data, shape=(3,), dtype=(2, 64, 1), **fields)
 
 
-def interface() -> object:
-    data = Cuda(fakegpu.Drivers.here().cuda).memory(64)
+class Exporter:
+    """Another library's array on device 1."""
 
-    class Exporter:
-        @property
-        def __cuda_array_interface__(self) -> dict[str, Any]:
-            fields = {"shape": (3,), "typestr": "<f8", "version": 3, "data": (data, False)}
-            return {**fields, "strides": None, "stream": None}
+    def __init__(self, data: int) -> None:
+        self.data = data
 
-    return Exporter()
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        fields = {"shape": (3,), "typestr": "<f8", "version": 3, "data": (self.data, False)}
+        return {**fields, "strides": None, "stream": None}
+
+
+def interface() -> Exporter:
+    return Exporter(Cuda(fakegpu.Drivers.here().cuda).memory(64))
 
 
 def after(make: Callable[[], Any], use: Callable[[Any], object]) -> Callable[[], object]:
@@ -85,21 +89,6 @@ ENTRIES: dict[str, Callable[[], Callable[[], object]]] = {
 }
 
 
-SIZE = 24
-
-
-class Exporter:
-    """Another library's array on device 1."""
-
-    def __init__(self, data: int) -> None:
-        self.data = data
-
-    @property
-    def __cuda_array_interface__(self) -> dict[str, Any]:
-        fields = {"shape": (3,), "typestr": "<f8", "version": 3, "data": (self.data, False)}
-        return {**fields, "strides": None, "stream": None}
-
-
 def look_up(case: str) -> None:
     """Imports pinned memory, or memory that only the driver knows the device of."""
     cuda = Driver(fakegpu.Drivers.here().cuda)
@@ -107,11 +96,11 @@ def look_up(case: str) -> None:
     cuda("cuCtxPushCurrent_v2", cuda.made("cuDevicePrimaryCtxRetain", 1))
     if case == "lookup_pinned":
         ra.zeros((3,), device=DEVICE)  # loads the driver: from now on pinned memory is checked
-        data = cuda.made("cuMemHostAlloc", SIZE, 1)
+        data = cuda.made("cuMemHostAlloc", 24, 1)
         tensor = adversary.make(device=(3, 0), data=data, shape=(3,), dtype=(2, 64, 1))
         assert str(ra.from_dlpack(tensor).device) == "cuda_host"
     else:
-        data = cuda.made("cuMemAlloc_v2", SIZE)
+        data = cuda.made("cuMemAlloc_v2", 24)
         assert str(ra.asarray(Exporter(data)).device) == DEVICE
     assert [item["device"] for item in fakegpu.live("context")] == [1], fakegpu.live("context")
     assert fakegpu.violations() == []
@@ -150,10 +139,6 @@ def first_pool(peers: bool) -> None:
     assert kept.value == 2**64 - 1, kept
     assert len(fakegpu.trace("cuMemPoolSetAccess")) == peers
     assert [call for call in fakegpu.trace() if call.get("result")] == []
-
-
-def calls_with_gil() -> list[Any]:
-    return fakegpu.violations("gil-held")
 
 
 def all_at_once() -> None:
@@ -200,7 +185,7 @@ def main(name: str) -> None:
         kept = ENTRIES[name]()()
         assert fakegpu.trace("cuInit"), "the driver was not loaded"
         del kept
-    assert calls_with_gil() == [], calls_with_gil()[0]
+    assert fakegpu.violations("gil-held") == []
     print("alive")
 
 
