@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from helpers.cases import run_each
+from helpers.other_classes import Exports
 
 import refarray
 from refarray import _native
@@ -18,19 +19,6 @@ SIX = 6 * 8  # bytes of six float64
 
 def six() -> Any:
     return refarray.reshape(refarray.arange(6, dtype=refarray.float64), (2, 3))
-
-
-class Producer:
-    """Exports an array and remembers how it was asked."""
-
-    def __init__(self, array: Any) -> None:
-        self.array = array
-
-    def __dlpack__(self, **keywords: Any) -> Any:
-        return self.array.__dlpack__(**keywords)
-
-    def __dlpack_device__(self) -> Any:
-        return self.array.__dlpack_device__()
 
 
 #: A call, how many bytes it copies, and its allocations (None: those of the computation).
@@ -44,7 +32,7 @@ COPIES: dict[str, tuple[Callable[[Any], Any], int, int]] = {
     "asarray": (lambda x: refarray.asarray(x, copy=True), SIX, 1),
     "asarray dtype": (lambda x: refarray.asarray(x, dtype="int64"), SIX, 1),
     "from_dlpack": (lambda x: refarray.from_dlpack(x, copy=True), SIX, 1),
-    "from_dlpack of a producer": (lambda x: refarray.from_dlpack(Producer(x), copy=True), SIX, 1),
+    "from_dlpack of a producer": (lambda x: refarray.from_dlpack(Exports(x), copy=True), SIX, 1),
     "export": (lambda x: x.__dlpack__(copy=True), SIX, 1),
     "reshape of strides": (lambda x: refarray.reshape(x.T, (6,)), SIX, 1),
     "reshape copy": (lambda x: refarray.reshape(x, (6,), copy=True), SIX, 1),
@@ -86,8 +74,8 @@ FREE: dict[str, Callable[[Any], Any]] = {
     "asarray of itself": lambda x: refarray.asarray(x),
     "astype without a copy": lambda x: x.astype("float64", copy=False),
     "from_dlpack": lambda x: refarray.from_dlpack(x),
-    "from_dlpack of a producer": lambda x: refarray.from_dlpack(Producer(x)),
-    "from_dlpack without a copy": lambda x: refarray.from_dlpack(Producer(x), copy=False),
+    "from_dlpack of a producer": lambda x: refarray.from_dlpack(Exports(x)),
+    "from_dlpack without a copy": lambda x: refarray.from_dlpack(Exports(x), copy=False),
     "a capsule": lambda x: refarray.from_capsule(x.__dlpack__()),
     "a legacy capsule": lambda x: refarray.from_capsule(x.__dlpack__(max_version=None)),
     "a buffer": lambda x: refarray.from_buffer(memoryview(x)),

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from helpers.cases import run_each
+from helpers.other_classes import Exports
 
 import refarray
 
@@ -18,17 +19,6 @@ SMALL = refarray.VirtualDevice("small", id=1, dtypes=[refarray.float32, refarray
 CPU = refarray.Device("cpu")
 xp: Any = refarray.namespace(strict=True, devices=[GPU, SMALL])
 open_: Any = refarray.namespace(devices=[GPU, SMALL])
-
-
-class Producer:
-    def __init__(self, array: Any) -> None:
-        self.array = array
-
-    def __dlpack__(self, **keywords: Any) -> Any:
-        return self.array.__dlpack__(**keywords)
-
-    def __dlpack_device__(self) -> Any:
-        return self.array.__dlpack_device__()
 
 
 ON_HOST = refarray.asarray([1.0, 2.0, 3.0])
@@ -42,7 +32,7 @@ TRANSFERS: dict[str, tuple[Callable[[Any, Any], Any], int, int, int]] = {
     "asarray": (lambda xp, x: xp.asarray(x, device=CPU), 1, 24, 1),
     "from_dlpack": (lambda xp, x: xp.from_dlpack(x, device=CPU), 1, 24, 1),
     "from the host": (lambda xp, _: xp.asarray(ON_HOST, device=GPU), 1, 24, 1),
-    "from a producer": (lambda xp, _: xp.from_dlpack(Producer(ON_HOST), device=GPU), 1, 24, 1),
+    "from a producer": (lambda xp, _: xp.from_dlpack(Exports(ON_HOST), device=GPU), 1, 24, 1),
     "export": (lambda _, x: x.__dlpack__(dl_device=(1, 0)), 1, 24, 1),
     "float()": (lambda _, x: float(x[0]), 1, 8, 1),
     "bool()": (lambda xp, x: bool(xp.all(x > 0)), 1, 1, 1),
@@ -70,7 +60,7 @@ TRANSFERS: dict[str, tuple[Callable[[Any, Any], Any], int, int, int]] = {
 }  # fmt: skip
 #: The same in the open namespace, whose functions take more.
 MORE: dict[str, tuple[Callable[[Any, Any], Any], int, int, int]] = {
-    "an assigned producer": (lambda _, x: operator.setitem(x, ..., Producer(ON_HOST)), 1, 24, 1),
+    "an assigned producer": (lambda _, x: operator.setitem(x, ..., Exports(ON_HOST)), 1, 24, 1),
     "an assigned buffer": (lambda _, x: operator.setitem(x, ..., memoryview(ON_HOST)), 1, 24, 1),
     "one element for all": (
         lambda _, x: operator.setitem(x, ..., memoryview(ON_HOST)[:1]), 1, 24, 1
