@@ -224,6 +224,14 @@ def forked() -> Forked:
     return run_forked
 
 
+@pytest.fixture(scope="session")
+def simulated_drivers() -> None:
+    """Builds the simulated drivers first: the time limits of the subprocesses exclude it."""
+    from fakegpu import _libraries
+
+    _libraries.folder()
+
+
 @pytest.fixture
 def isolated(adversary_folder: Path, tmp_path: Path) -> Isolated:
     """Returns a function that runs tests/isolated/<script> in a new process and returns its stdout.

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from devices.driver.probing import DEVICES, PROBE, VARIABLES, compiled, of_vendor, report, run
+from devices.driver.probing import DEVICES, FORK, PROBE, VARIABLES, compiled, of_vendor, report, run
 
 import refarray
 
-pytestmark = pytest.mark.not_repeated
+pytestmark = [pytest.mark.not_repeated, pytest.mark.usefixtures("simulated_drivers")]
 
 RUNTIME = Path(__file__).resolve().parents[2] / "src" / "runtime" / "drivers"
 
@@ -177,7 +177,7 @@ def site(driver: Path, tmp_path: Path) -> Path:
     for folder, names in {
         "_rocm_sdk_core/lib": ("libamdhip64.so.9", "libamdhip64.so.10", "libamdhip64.so.7.2.1"),
         "torch/lib": ("libamdhip64.so",),
-        "system": ("libamdhip64.so.11", "libamdhip64.so.6.3.60300"),
+        "system": ("libamdhip64.so.9", "libamdhip64.so.11", "libamdhip64.so.6.3.60300"),
     }.items():
         (tmp_path / folder).mkdir(parents=True)
         for name in names:
@@ -196,7 +196,8 @@ def opened(site: Path, before: str = "") -> str:
 
 
 def test_the_order_of_the_search_path(site: Path) -> None:
-    """AMD's wheel, which has no unversioned link; then PyTorch's; then the system's."""
+    """AMD's wheel, which has no unversioned link; then PyTorch's; then the system's. Versions
+    are compared as numbers: as text, "9" comes after "10" and "11"."""
     assert opened(site) == "_rocm_sdk_core/lib/libamdhip64.so.10"
     shutil.rmtree(site / "_rocm_sdk_core")
     assert opened(site) == "torch/lib/libamdhip64.so"
@@ -211,25 +212,6 @@ def test_a_copy_already_mapped_comes_first(site: Path, mapped: str) -> None:
 
 
 # fork().
-
-FORK = """
-import json, os, sys
-def in_child(body):
-    reader, writer = os.pipe()
-    sys.stdout.flush()
-    if os.fork() == 0:
-        try:
-            result = body()
-        except Exception as error:
-            result = [type(error).__name__, str(error)]
-        os.write(writer, json.dumps(result).encode())
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader) as stream:
-        result = json.loads(stream.read())
-    assert os.wait()[1] == 0
-    return result
-"""
 
 
 @pytest.mark.parametrize("vendor", VARIABLES)

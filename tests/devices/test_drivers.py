@@ -1,4 +1,5 @@
-"""Driver libraries: which is opened and when, which functions are looked up, how failures read."""
+"""Driver libraries: which is opened and when, which functions are looked up, how failures read;
+and drivers without a device."""
 
 from __future__ import annotations
 
@@ -9,13 +10,13 @@ import pytest
 from devices.driver.probing import (
     CALLS,
     DEVICES,
-    PROBE,
+    FORK,
     VARIABLES,
     compiled,
-    of_vendor,
     report,
     run,
 )
+from devices.driver.refusals import check
 
 pytestmark = [pytest.mark.every_python, pytest.mark.not_repeated]
 
@@ -45,13 +46,6 @@ def test_a_driver_that_fails(driver: Path, vendor: str, call: int, status: int) 
         assert "no device" in found["detail"]
 
 
-def test_nvidias_stub_is_recognised(driver: Path) -> None:
-    """Every call returns 34 and writes no output, cuGetProcAddress included."""
-    found = report("CUDA", driver, init_status=34, devices=2)
-    assert found["devices"] is None
-    assert "cuInit returned 34" in found["detail"] and "stub" in found["detail"]
-
-
 def test_a_driver_with_the_older_lookup(tmp_path: Path) -> None:
     """cuGetProcAddress of CUDA 11.3 has four parameters and must be called with four."""
     older = compiled(tmp_path / "libolder.so", "-DSTUB_OLD_LOOKUP")
@@ -79,53 +73,21 @@ def test_hip_under_the_names_of_later_versions(tmp_path: Path) -> None:
     assert report("ROCm", newer, devices=1, version=70000000)["devices"] == 1
 
 
-def test_a_library_that_is_not_a_driver(tmp_path: Path) -> None:
+def test_a_library_that_lacks_a_call(tmp_path: Path) -> None:
     half = compiled(tmp_path / "libhalf.so", "-DSTUB_WITHOUT_COUNT")
     found = report("ROCm", half)
     assert (found["found"], found["devices"]) == (False, None)
     assert found["detail"] == "the library has no hipGetDeviceCount"
-    text = tmp_path / "libtext.so"
-    text.write_text("no library")
-    for vendor in VARIABLES:
-        for file in (text, tmp_path / "libmissing.so"):
-            found = report(vendor, file)
-            assert (found["found"], found["devices"]) == (False, None)
-            assert found["library"] == str(file) and file.name in found["detail"]
 
 
-# The choice among several HIP libraries.
-
-
-@pytest.fixture(scope="module")
-def versions(driver: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("versions")
-    for version in (5, 9, 10):
-        shutil.copy(driver, folder / f"libamdhip64.so.{version}")
-    return folder
-
-
-def test_the_highest_version_of_hip_is_opened(versions: Path) -> None:
-    """Versions are compared as numbers: as text, "9" comes after "10"."""
-    rows = run(PROBE, LD_LIBRARY_PATH=versions, STUB_DEVICES=1)
-    found = of_vendor("ROCm", rows)
-    assert (found["library"], found["devices"]) == ("libamdhip64.so.10", 1)
-
-
-def test_a_copy_of_hip_already_mapped_comes_first(versions: Path) -> None:
-    mapped = versions / "libamdhip64.so.5"
-    code = f"import ctypes; ctypes.CDLL({str(mapped)!r}); {PROBE}"
-    rows = run(code, LD_LIBRARY_PATH=versions, STUB_DEVICES=1)
-    found = of_vendor("ROCm", rows)
-    assert (found["library"], found["devices"]) == (str(mapped), 1)
-
-
-def test_a_library_loaded_later_is_found(versions: Path) -> None:
+def test_a_library_loaded_later_is_found(driver: Path, tmp_path: Path) -> None:
     """A package imported after the first failure may load one."""
+    later = shutil.copy(driver, tmp_path / "libamdhip64.so.9")
     code = f"""
 import ctypes, json, refarray._native as n
 before = [row["devices"] for row in n._probe_drivers() if row["name"] == "ROCm"]
 again = [row["devices"] for row in n._probe_drivers() if row["name"] == "ROCm"]
-ctypes.CDLL({str(versions / "libamdhip64.so.9")!r})
+ctypes.CDLL({str(later)!r})
 after = [row["devices"] for row in n._probe_drivers() if row["name"] == "ROCm"]
 print(json.dumps([before, again, after]))
 """
@@ -175,36 +137,48 @@ except BufferError as error:
 
 @pytest.mark.parametrize("vendor", VARIABLES)
 def test_the_child_of_a_fork_is_refused(driver: Path, vendor: str) -> None:
-    code = f"""
-import json, os, refarray
+    code = f"""{FORK}
+import refarray
 from refarray import _native
 _native._probe_drivers()
-reader, writer = os.pipe()
-if os.fork() == 0:
-    try:
-        refarray.zeros((2,), device={DEVICES[vendor]!r})
-        text = "no error"
-    except BufferError as error:
-        text = str(error)
-    os.write(writer, json.dumps([text, _native._probe_drivers()[0]["detail"]]).encode())
-    os._exit(0)
-os.wait()
-print(os.read(reader, 10000).decode())
+def ask():
+    refarray.zeros((2,), device={DEVICES[vendor]!r})
+print(json.dumps([in_child(ask), in_child(lambda: _native._probe_drivers()[0]["detail"])]))
 """
-    text, detail = run(code, **{VARIABLES[vendor]: driver}, STUB_DEVICES=2)
-    assert "forked" in text and "spawn" in text
+    (kind, text), detail = run(code, **{VARIABLES[vendor]: driver}, STUB_DEVICES=2)
+    assert kind == "BufferError" and "forked" in text and "spawn" in text
     assert "forked" in detail
 
 
 def test_a_fork_before_the_first_use_is_allowed(driver: Path) -> None:
-    code = """
-import json, os, refarray
+    code = f"""{FORK}
 from refarray import _native
-reader, writer = os.pipe()
-if os.fork() == 0:
-    os.write(writer, json.dumps(_native._probe_drivers()[0]).encode())
-    os._exit(0)
-os.wait()
-print(os.read(reader, 10000).decode())
+print(json.dumps(in_child(lambda: _native._probe_drivers()[0])))
 """
     assert run(code, REFARRAY_LIBCUDA=driver, STUB_DEVICES=2)["devices"] == 2
+
+
+# A driver library without a device: refarray works on the CPU, every use of a device raises with
+# the reason, and the process exits normally.
+
+
+REASONS = {
+    ("CUDA", "INIT", 34): "this is the CUDA Toolkit's stub library",
+    ("CUDA", "INIT", 100): "cuInit returned 100 (no device)",
+    ("CUDA", "INIT", 803): "cuInit returned 803 (the driver and its library are of different",
+    ("CUDA", "COUNT", 100): "cuDeviceGetCount returned 100 (no device)",
+    ("ROCm", "INIT", 101): "hipInit returned 101 (no device)",
+    ("ROCm", "COUNT", 100): "hipGetDeviceCount returned 100 (no device)",
+}
+
+
+@pytest.mark.parametrize(("vendor", "call", "status"), REASONS)
+def test_a_driver_without_a_device(driver: Path, vendor: str, call: str, status: int) -> None:
+    variables = {VARIABLES[vendor]: str(driver), f"STUB_{call}_STATUS": str(status)}
+    check(vendor, variables, str(driver), REASONS[vendor, call, status])
+
+
+@pytest.mark.parametrize("vendor", VARIABLES)
+def test_no_library_at_all(vendor: str, tmp_path: Path) -> None:
+    missing = str(tmp_path / "libmissing.so")
+    check(vendor, {VARIABLES[vendor]: missing}, missing, "cannot open shared object file")

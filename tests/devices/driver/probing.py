@@ -17,6 +17,25 @@ VARIABLES = {"CUDA": "REFARRAY_LIBCUDA", "ROCm": "REFARRAY_LIBHIP"}
 CALLS = {"CUDA": ("cuInit", "cuDeviceGetCount"), "ROCm": ("hipInit", "hipGetDeviceCount")}
 DEVICES = {"CUDA": "cuda:0", "ROCm": "rocm:0"}
 PROBE = "import json, refarray._native as n; print(json.dumps(n._probe_drivers()))"
+#: in_child() runs a function in a forked child, and returns its result or exception.
+FORK = """
+import json, os, sys
+def in_child(body):
+    reader, writer = os.pipe()
+    sys.stdout.flush()
+    if os.fork() == 0:
+        try:
+            result = body()
+        except Exception as error:
+            result = [type(error).__name__, str(error)]
+        os.write(writer, json.dumps(result).encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as stream:
+        result = json.loads(stream.read())
+    assert os.wait()[1] == 0
+    return result
+"""
 
 
 def compiled(path: Path, *flags: str, source: Path = SOURCE) -> Path:
@@ -27,19 +46,31 @@ def compiled(path: Path, *flags: str, source: Path = SOURCE) -> Path:
     return path
 
 
-def run(code: str, **environment: object) -> Any:
-    """Runs `code` in a new process and parses its JSON output."""
-    variables = {name: str(value) for name, value in environment.items()}
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, **variables},
+def python(
+    *command: str | Path, seconds: float = 120, cwd: Path | None = None, **variables: object
+) -> subprocess.CompletedProcess[str]:
+    """Runs this Python in a new process, with more environment variables."""
+    return subprocess.run(
+        [sys.executable, *command],
+        cwd=cwd,
+        env={**os.environ, **{name: str(value) for name, value in variables.items()}},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=seconds,
         check=False,
     )
+
+
+def printed(code: str, seconds: float = 120, **variables: object) -> str:
+    """What the code prints, in a new process."""
+    done = python("-c", code, seconds=seconds, **variables)
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return done.stdout
+
+
+def run(code: str, **variables: object) -> Any:
+    """The same, parsed as JSON."""
+    return json.loads(printed(code, **variables))
 
 
 def of_vendor(vendor: str, rows: list[dict[str, Any]]) -> dict[str, Any]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
+
+from devices.driver.probing import python
 
 SCRIPT = Path(__file__).resolve().parent / "no_device.py"
 DEVICES = {"CUDA": ["cuda:0", "cuda_host", "cuda_managed:0"], "ROCm": ["rocm:0", "rocm_host"]}
@@ -15,14 +14,7 @@ DEVICES = {"CUDA": ["cuda:0", "cuda_host", "cuda_managed:0"], "ROCm": ["rocm:0",
 
 def ended(command: list[str], variables: dict[str, str]) -> str:
     """Runs refarray's Python; returns stdout after a clean exit with empty stderr."""
-    done = subprocess.run(
-        [sys.executable, "-X", "faulthandler", *command],
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = python("-X", "faulthandler", *command, **variables)
     assert (done.returncode, done.stderr) == (0, ""), (done.returncode, done.stdout, done.stderr)
     return done.stdout
 
