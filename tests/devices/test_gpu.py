@@ -1,19 +1,20 @@
-"""Runs each file of simulated/ on several simulated driver versions, each in its own process."""
+"""Simulated drivers, in processes of their own: each file of simulated/ on several versions, what
+needs a fresh process, and driver calls that fail."""
 
 from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from devices.driver.probing import printed, python
 from fakegpu import PERSONALITIES as DRIVERS
 
-pytestmark = pytest.mark.not_repeated
+pytestmark = [pytest.mark.not_repeated, pytest.mark.usefixtures("simulated_drivers")]
 
 HERE = Path(__file__).resolve().parents[1] / "devices" / "simulated"
 FILES = sorted(path.name for path in HERE.glob("sim_*.py"))
@@ -30,37 +31,21 @@ def pairs() -> Iterator[Any]:
             yield pytest.param(file, name, marks=marks, id=f"{file}-{name}")
 
 
-@pytest.fixture(scope="session")
-def libraries() -> Path:
-    """Builds the simulated drivers first: the time limits of the subprocesses exclude it."""
-    from fakegpu import _libraries
-
-    return _libraries.folder()
-
-
 @pytest.mark.parametrize(("file", "drivers"), list(pairs()))
-def test_simulated(libraries: Path, file: str, drivers: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist",
-         "-o", "faulthandler_timeout=200", "-o", "faulthandler_exit_on_timeout=true",
-         str(HERE / file)],
-        env={**os.environ, "SIMULATED_DRIVERS": json.dumps(DRIVERS[drivers])},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )  # fmt: skip
+def test_simulated(file: str, drivers: str) -> None:
+    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "faulthandler_timeout=200"]
+    options += ["-o", "faulthandler_exit_on_timeout=true"]
+    settings = json.dumps(DRIVERS[drivers])
+    done = python("-m", "pytest", *options, HERE / file, seconds=300, SIMULATED_DRIVERS=settings)
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
 
 
-def test_a_device_reset_by_another_library(libraries: Path, isolated: Any) -> None:
+def test_a_device_reset_by_another_library(isolated: Any) -> None:
     assert isolated("gpu_dead_context.py", leaks=True) == "alive\n"
 
 
 @pytest.mark.parametrize("way", ["handle", "protocol", "interface", "table", "producer"])
-def test_a_capture_in_a_stream_of_ours_that_others_know(
-    libraries: Path, isolated: Any, way: str
-) -> None:
+def test_a_capture_in_a_stream_of_ours_that_others_know(isolated: Any, way: str) -> None:
     assert isolated("gpu_known_streams.py", way, leaks=True) == "1\n"
 
 
@@ -80,15 +65,7 @@ def printed_by(code: str, **variables: str) -> str:
     """The output of Python code that uses the simulated drivers."""
     path = [str(HERE.parents[2] / "fakegpu"), str(HERE)]
     path += filter(None, [os.environ.get("PYTHONPATH")])
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, **variables, "PYTHONPATH": os.pathsep.join(path)},
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=True,
-    )
-    return done.stdout
+    return printed(code, **variables, PYTHONPATH=os.pathsep.join(path))
 
 
 @pytest.mark.parametrize(
@@ -100,7 +77,7 @@ def printed_by(code: str, **variables: str) -> str:
         ("Plain", "REFARRAY_CUDA_ALLOCATOR is 'Plain'; it must be pool or plain"),
     ],
 )
-def test_the_environment_chooses_the_allocator(libraries: Path, chosen: str, printed: str) -> None:
+def test_the_environment_chooses_the_allocator(chosen: str, printed: str) -> None:
     """cuMemAlloc is for memory that other processes open by cudaIpcGetMemHandle."""
     assert printed in printed_by(ALLOCATES, REFARRAY_CUDA_ALLOCATOR=chosen)
 
@@ -116,7 +93,7 @@ print([item["device"] for item in fakegpu.live("context")])
 """
 
 
-def test_a_device_that_nobody_uses_is_not_initialised(libraries: Path) -> None:
+def test_a_device_that_nobody_uses_is_not_initialised() -> None:
     """The host may not use managed memory while a kernel runs on any device. On one that is not
     initialised none can: to ask it would take seconds and hundreds of MB."""
     assert printed_by(USES_DEVICE_0) == "[0]\n"
@@ -152,7 +129,7 @@ print(before - len(fakegpu.live("memory")), "freed here")
 """
 
 
-def test_deferred_frees_stay_with_the_parent_of_a_fork(libraries: Path) -> None:
+def test_deferred_frees_stay_with_the_parent_of_a_fork() -> None:
     """The driver does not work in the child, which drops an array too."""
     assert printed_by(FORKS) == "0 calls in the child\n2 freed here\n"
 
@@ -192,7 +169,7 @@ print(len(fakegpu.live("memory")) - before, fakegpu.violations())
 
 
 @pytest.mark.parametrize("version", [12040, 12050, 13000])
-def test_a_green_context_that_another_thread_uses(libraries: Path, version: int) -> None:
+def test_a_green_context_that_another_thread_uses(version: int) -> None:
     """CUDA 12.4 tells of a stream's green context, but not of the primary one around it."""
     assert printed_by(f"VERSION = {version}\n{GREEN}") == "0 []\n"
 
@@ -232,7 +209,7 @@ print(target.tolist() == [0] * 64, fakegpu.violations())
 """
 
 
-def test_a_capture_of_another_threads_default_stream(libraries: Path) -> None:
+def test_a_capture_of_another_threads_default_stream() -> None:
     """The same handle is another stream here, which does not capture: it cannot be asked."""
     assert printed_by(PER_THREAD) == "True True []\n"
 
@@ -265,8 +242,39 @@ print(len(calls), "before,", end=" ", flush=True)
 
 
 @pytest.mark.parametrize("device", ["cuda:0", "rocm:0"])
-def test_exit_during_a_capture(libraries: Path, device: str) -> None:
+def test_exit_during_a_capture(device: str) -> None:
     """The deleter of a tensor that the graph reads is not called, only that of another one: the
     memory must stay."""
     printed = printed_by(f"DEVICE = {device!r}\n{EXITS}")
     assert printed == "1 before, 1 after, True\n"
+
+
+# Fault injection: each driver call of a scenario fails once, with the right exception and no leak.
+# `make test` fails only a scenario's first call of each driver function.
+
+SWEEP = HERE.parent / "driver" / "sweep_faults.py"
+FAULTS = re.findall(r"^@scenario\ndef (\w+)", SWEEP.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def sweep(*arguments: str) -> tuple[int, int]:
+    """How many calls sweep_faults.py made and let fail; it must find no problem."""
+    done = python(SWEEP, *arguments, seconds=900)
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+    counts = re.search(r"(\d+) calls, (\d+) of them failed once", done.stdout)
+    assert counts is not None
+    return int(counts[1]), int(counts[2])
+
+
+@pytest.mark.not_sanitized("it forks hundreds of processes")
+@pytest.mark.parametrize("scenario", FAULTS)
+def test_the_first_call_of_each_function_fails(scenario: str) -> None:
+    calls, failed = sweep(scenario, "--first")
+    assert 5 < failed < calls
+
+
+@pytest.mark.long
+@pytest.mark.not_sanitized("it forks hundreds of processes")
+@pytest.mark.parametrize("scenario", FAULTS)
+def test_every_call_fails(scenario: str) -> None:
+    calls, failed = sweep(scenario)
+    assert failed == calls

@@ -9,18 +9,10 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.every_python
+pytestmark = [pytest.mark.every_python, pytest.mark.usefixtures("simulated_drivers")]
 
 SCRIPT = Path(__file__).resolve().parents[1] / "isolated" / "gpu_first_use.py"
 ENTRIES = re.findall(r'^    "(\w+)": lambda', SCRIPT.read_text(encoding="utf-8"), re.MULTILINE)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def libraries() -> Path:
-    """Builds the simulated drivers first: the time limits of the subprocesses exclude it."""
-    from fakegpu import _libraries
-
-    return _libraries.folder()
 
 
 @pytest.mark.parametrize("entry", [*ENTRIES, "all_at_once"])

@@ -7,11 +7,11 @@ import argparse
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from devices.driver.probing import python
 
 from benchmarks import page
 from benchmarks.environment import records
@@ -25,15 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "benchmarks.gpu", *arguments],
-        cwd=ROOT,
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        timeout=500,
-        check=False,
-    )
+    return python("-m", "benchmarks.gpu", *arguments, seconds=500, cwd=ROOT, **variables)
 
 
 def recorded() -> set[str]:
@@ -71,18 +63,10 @@ def test_the_simulated_driver_runs_all_stages_unmeasured(tmp_path: Path) -> None
 def test_a_partner_that_does_not_wait_fails() -> None:
     """With the partner `careless`, which ignores stream order, the order tests must fail, and
     quickly even if CI is set, where pytest prints full diffs."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
     command += ["--hardware=simulated", "--partner=careless", "--tb=no", "--color=no"]
     command += ["tests/devices/hardware"]
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        env={**os.environ, "CI": "true"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    done = python(*command, seconds=300, cwd=ROOT, CI="true")
     failed = {name for name in TESTS_OF_ORDER if f"FAILED {ORDER}::{name}" in done.stdout}
     output = f"exit status {done.returncode}\n{done.stdout}\n{done.stderr}"
     assert done.returncode == 1 and failed == TESTS_OF_ORDER, output

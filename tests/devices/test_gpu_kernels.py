@@ -3,33 +3,19 @@ for every architecture that it supports, if ptxas is installed."""
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import shutil
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from helpers.gate_loading import load_tool
 
 pytestmark = pytest.mark.not_repeated
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def load_tool() -> ModuleType:
-    spec = importlib.util.spec_from_file_location(
-        "gpu_kernels", ROOT / "tools" / "gpu" / "gpu_kernels.py"
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["gpu_kernels"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-tool = load_tool()
+tool = load_tool("gpu/gpu_kernels")
 
 
 def kernel_names() -> list[str]:

@@ -1,12 +1,14 @@
-"""Each promise of docs/gpu.md has a test, and its table of scenarios is up to date."""
+"""Each promise of docs/gpu.md has a test, and the tables of scenarios and driver calls are up to
+date."""
 
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
+from typing import Any
+
+from devices.driver.probing import python
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -24,8 +26,14 @@ def test_each_promise_of_the_manual_has_a_test() -> None:
 
 
 def test_the_table_of_scenarios_is_up_to_date() -> None:
-    command = [sys.executable, str(ROOT / "tools" / "docs" / "gpu_scenarios.py"), "--check"]
-    assert subprocess.run(command, check=False).returncode == 0, "run tools/docs/gpu_scenarios.py"
+    done = python(ROOT / "tools" / "docs" / "gpu_scenarios.py", "--check")
+    assert done.returncode == 0, "run tools/docs/gpu_scenarios.py"
     page = (ROOT / "docs" / "gpu-scenarios.md").read_text(encoding="utf-8")
     found = re.search(r"^(\d+) scenarios", page, re.MULTILINE)
     assert found and int(found[1]) >= 150
+
+
+def test_the_table_of_driver_calls(isolated: Any) -> None:
+    assert isolated("gpu_driver_calls.py") in (ROOT / "docs" / "gpu.md").read_text("utf-8"), (
+        "python tests/isolated/gpu_driver_calls.py prints the table for docs/gpu.md"
+    )

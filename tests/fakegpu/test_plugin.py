@@ -3,13 +3,11 @@ test asks for, leaks, and options."""
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from devices.driver.probing import python
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "missing_wait"
@@ -18,13 +16,10 @@ INI = "[pytest]\nfakegpu_hip = 0\n"
 
 def run(folder: Path, *options: str) -> tuple[int, str]:
     """The exit status and output of pytest in the folder, with the plugin of the source tree."""
-    command = [sys.executable, "-m", "pytest", "-p", "fakegpu.pytest_plugin"]
+    command = ["-m", "pytest", "-p", "fakegpu.pytest_plugin"]
     quiet = ["-p", "no:cacheprovider", "-p", "no:xdist", "-q", *options]
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "fakegpu"), "PYTHONDONTWRITEBYTECODE": "1"}
-    environment.pop("PYTEST_ADDOPTS", None)
-    done = subprocess.run(
-        [*command, *quiet], cwd=folder, env=environment, capture_output=True, text=True, timeout=300
-    )
+    variables = {"PYTHONPATH": ROOT / "fakegpu", "PYTHONDONTWRITEBYTECODE": 1, "PYTEST_ADDOPTS": ""}
+    done = python(*command, *quiet, seconds=300, cwd=folder, **variables)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -119,14 +114,12 @@ def test_exceptions_pass_through(tmp_path: Path) -> None:
     assert "assert 1 == 2" in output and "race: a write is not ordered" in output
 
 
-def test_a_process_without_the_fixture_starts_no_drivers(tmp_path: Path) -> None:
+def test_a_process_without_the_fixture_starts_no_drivers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     code = 'import os\ndef test_none():\n    assert "REFARRAY_LIBCUDA" not in os.environ\n'
-    environment = os.environ.pop("REFARRAY_LIBCUDA", None)
-    try:
-        status, output = run_file(tmp_path, code)
-    finally:
-        if environment is not None:
-            os.environ["REFARRAY_LIBCUDA"] = environment
+    monkeypatch.delenv("REFARRAY_LIBCUDA", raising=False)
+    status, output = run_file(tmp_path, code)
     assert status == 0, output
 
 

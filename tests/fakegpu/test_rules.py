@@ -4,11 +4,10 @@ machine, which would break other tests of this session that use it."""
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from devices.driver.probing import python
 
 HERE = Path(__file__).resolve().parent
 PACKAGE = HERE.parents[1] / "fakegpu"
@@ -18,15 +17,8 @@ RULES = sorted({path.stem for path in HERE.glob("rules/*.py")} - {"conftest", "r
 @pytest.mark.not_sanitized("under a sanitizer, expected crashes become reports")
 @pytest.mark.parametrize("rules", RULES)
 def test_the_rules_hold(rules: str) -> None:
-    command = [sys.executable, "-X", "faulthandler", "-m", "pytest", "-q", "-c", os.devnull]
+    command = ["-X", "faulthandler", "-m", "pytest", "-q", "-c", os.devnull, f"rules/{rules}.py"]
     options = ["--rootdir=rules", "--confcutdir=rules", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    done = subprocess.run(
-        [*command, *options, f"rules/{rules}.py"],
-        cwd=HERE,
-        env=os.environ | {"PYTHONPATH": str(PACKAGE)},
-        capture_output=True,
-        text=True,
-        timeout=500,
-    )
+    done = python(*command, *options, seconds=500, cwd=HERE, PYTHONPATH=PACKAGE)
     assert done.returncode == 0, done.stdout + done.stderr
     assert " passed" in done.stdout

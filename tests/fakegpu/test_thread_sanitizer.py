@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from devices.driver.probing import printed, python
 
 HERE = Path(__file__).resolve().parent
 PACKAGE = HERE.parents[1] / "fakegpu"
@@ -17,13 +17,12 @@ RACE_FOUND = 66
 
 @pytest.fixture(scope="module")
 def sanitized() -> dict[str, str]:
-    """The environment of a process that loads simulated drivers built with ThreadSanitizer."""
-    environment = os.environ | {"CXXFLAGS": "-fsanitize=thread -g", "PYTHONPATH": str(PACKAGE)}
-    build = "from fakegpu import _libraries; _libraries.folder()"
-    subprocess.run([sys.executable, "-c", build], env=environment, check=True)
+    """Variables of a process that loads simulated drivers built with ThreadSanitizer."""
+    variables = {"CXXFLAGS": "-fsanitize=thread -g", "PYTHONPATH": str(PACKAGE)}
+    printed("from fakegpu import _libraries; _libraries.folder()", seconds=600, **variables)
     asked = [os.environ.get("CXX", "g++"), "-print-file-name=libtsan.so"]
     library = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
-    return environment | {"LD_PRELOAD": library, "TSAN_OPTIONS": f"exitcode={RACE_FOUND}"}
+    return variables | {"LD_PRELOAD": library, "TSAN_OPTIONS": f"exitcode={RACE_FOUND}"}
 
 
 @pytest.mark.not_sanitized("only one sanitizer can be loaded in a process")
@@ -38,14 +37,7 @@ def sanitized() -> dict[str, str]:
 def test_only_missing_waits_are_reported(
     sanitized: dict[str, str], scenario: str, status: int, reports: list[str]
 ) -> None:
-    done = subprocess.run(
-        [sys.executable, "rules/race.py", scenario],
-        cwd=HERE,
-        env=sanitized,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    done = python(HERE / "rules" / "race.py", scenario, seconds=300, **sanitized)
     assert done.returncode == status, done.stderr
     assert all(word in done.stderr for word in reports)
     assert bool(reports) == ("WARNING: ThreadSanitizer" in done.stderr)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from devices.driver.probing import python
 from devices.hardware.gpu_partners import DEVICE, PARTNERS, Partner
 from fakegpu.driving import Cuda
 
@@ -37,7 +38,14 @@ again:
 UNFINISHED = 600  # CUDA_ERROR_NOT_READY
 
 Delay = Callable[[int], None]
+Busy = Callable[[int], bool]
 Seen = Callable[[str], None]
+
+
+def printed(library: str, code: str, **variables: str) -> str:
+    """What a process prints, or how it ends."""
+    done = python("-c", code, **variables, REFARRAY_LIBCUDA=library)
+    return done.stdout if done.returncode == 0 else f"exit {done.returncode}: {done.stderr[-600:]}"
 
 
 def is_simulated(config: pytest.Config) -> bool:
@@ -71,7 +79,7 @@ def delay(driver: Cuda, request: pytest.FixtureRequest) -> Delay:
 
 
 @pytest.fixture(scope="session")
-def is_busy(driver: Cuda) -> Callable[[int], bool]:
+def is_busy(driver: Cuda) -> Busy:
     """Whether the stream has unfinished work; otherwise an order test proves nothing."""
     return lambda handle: driver.code("cuStreamQuery", handle) == UNFINISHED
 

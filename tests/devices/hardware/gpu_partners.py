@@ -15,6 +15,15 @@ from refarray.conformance import _adversary as adversary
 
 DEVICE = "cuda:0"
 COUNT = 4096  # elements of the arrays that are exchanged, float32
+OLD, NEW = 1.25, 7.5  # the values before and after a write
+
+
+def full(value: float, device: str = DEVICE) -> ra.Array:
+    return ra.full((COUNT,), value, dtype="float32", device=device)
+
+
+def data_of(capsule: object) -> int:
+    return int(ra._native._inspect_capsule(capsule)["data"])
 
 
 class Partner:
@@ -115,8 +124,7 @@ class Driver(Partner):
 
     def take(self, array: ra.Array) -> Any:
         capsule = array.__dlpack__(stream=self.current, max_version=(1, 3))
-        pointer = ra._native._inspect_capsule(capsule)["data"]
-        return Memory(self.driver, int(pointer), 0, kept=capsule)
+        return Memory(self.driver, data_of(capsule), 0, kept=capsule)
 
     def take_interface(self, array: ra.Array) -> Any:
         interface = array.__cuda_array_interface__

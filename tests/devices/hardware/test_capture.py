@@ -11,13 +11,12 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from devices.hardware.gpu_partners import COUNT, DEVICE, Partner
+from devices.hardware.gpu_partners import COUNT, DEVICE, NEW, OLD, Partner, data_of, full
 from fakegpu.driving import Cuda, Number
 
 import refarray as ra
 
 pytestmark = pytest.mark.hardware
-OLD, NEW = 1.25, 7.5
 THREAD_LOCAL = 1
 ISOLATED = 905
 
@@ -45,12 +44,8 @@ def capturing(driver: Cuda, stream: ra.Stream) -> Iterator[Graph]:
     driver("cuStreamEndCapture", stream.handle, graph.handle)
 
 
-def full(value: float) -> ra.Array:
-    return ra.full((COUNT,), value, dtype="float32", device=DEVICE)
-
-
 def address_of(array: ra.Array) -> int:
-    return int(ra._native._inspect_capsule(array.__dlpack__(stream=-1))["data"])
+    return data_of(array.__dlpack__(stream=-1))
 
 
 def overwrite(driver: Cuda, address: int, value: float) -> None:

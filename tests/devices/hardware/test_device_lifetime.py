@@ -6,34 +6,21 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import os
-import subprocess
-import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
-from devices.hardware.conftest import NANOSECONDS, SPIN, Seen, is_simulated
-from devices.hardware.gpu_partners import COUNT, DEVICE, Driver, Memory
+from devices.hardware.conftest import NANOSECONDS, SPIN, Busy, Delay, Seen, is_simulated, printed
+from devices.hardware.gpu_partners import COUNT, DEVICE, NEW, OLD, Driver, Memory, full
 from fakegpu.driving import Cuda, Number
 
 import refarray as ra
 
 pytestmark = [pytest.mark.hardware, pytest.mark.needs("driver")]
-OLD, NEW = 1.25, 7.5
 GLOBAL = 0
-Delay = Callable[[int], None]
-Busy = Callable[[int], bool]
-
-
-def full(value: float) -> ra.Array:
-    return ra.full((COUNT,), value, dtype="float32", device=DEVICE)
-
-
-def destroy(driver: Cuda, stream: int) -> None:
-    driver("cuStreamDestroy_v2", stream)
 
 
 def next_stream(driver: Cuda, wanted: int) -> int:
@@ -42,7 +29,7 @@ def next_stream(driver: Cuda, wanted: int) -> int:
     while (made := driver.stream()) != wanted and len(others) < 64:
         others.append(made)
     for stream in others:
-        destroy(driver, stream)
+        driver.destroy(stream)
     return made
 
 
@@ -56,14 +43,14 @@ def test_a_reused_handle_is_another_stream(
     with ra.use_stream(ra.Stream(DEVICE, handle)):
         array[...] = NEW
     assert is_busy(handle)
-    destroy(driver, handle)
+    driver.destroy(handle)
     consumer = next_stream(driver, handle)
     with partner.on(consumer):
         theirs = partner.take(array)
         values = partner.values(partner.copied(theirs, consumer), consumer)
     assert Counter(values) == {NEW: COUNT}
     seen(f"a new stream {'got' if consumer == handle else 'did not get'} the handle, and waited")
-    destroy(driver, consumer)
+    driver.destroy(consumer)
 
 
 def test_memory_outlives_a_read_in_a_destroyed_stream(
@@ -76,7 +63,7 @@ def test_memory_outlives_a_read_in_a_destroyed_stream(
         theirs = partner.take(array)
     delay(stream)
     driver("cuMemcpyDtoDAsync_v2", into.pointer, theirs.pointer, 4 * COUNT, stream)
-    destroy(driver, stream)
+    driver.destroy(stream)
     del theirs, array
     gc.collect()
     later = [full(OLD) for _ in range(8)]
@@ -123,23 +110,14 @@ def test_memory_outlives_a_read_in_another_context(
 
 def in_threads(count: int, body: Callable[[int], None]) -> None:
     """Runs the body in threads at once, and raises what one of them raised."""
-    raised: list[BaseException] = []
     start = threading.Barrier(count)
 
     def run(number: int) -> None:
-        try:
-            start.wait(60)
-            body(number)
-        except BaseException as error:
-            raised.append(error)
+        start.wait(60)
+        body(number)
 
-    threads = [threading.Thread(target=run, args=[number]) for number in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if raised:
-        raise raised[0]
+    with ThreadPoolExecutor(count) as threads:
+        list(threads.map(run, range(count)))
 
 
 def test_threads_share_an_array(driver: Cuda, delay: Delay) -> None:
@@ -224,8 +202,8 @@ def test_frees_during_a_global_capture(partner: Driver, driver: Cuda) -> None:
     driver("cuStreamEndCapture", capturing, graph)
     driver("cuGraphDestroy", graph.value)
     ra.synchronize(DEVICE)
-    destroy(driver, capturing)
-    destroy(driver, consumer)
+    driver.destroy(capturing)
+    driver.destroy(consumer)
 
 
 WITHOUT_JIT = """
@@ -239,12 +217,5 @@ print(y.to_device("cpu").tolist())
 
 def test_a_driver_that_may_not_compile_the_kernels(library: str) -> None:
     """CUDA_DISABLE_PTX_JIT: copies take the slower way, with the same values."""
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_JIT],
-        env={**os.environ, "CUDA_DISABLE_PTX_JIT": "1", "REFARRAY_LIBCUDA": library},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.stdout == "[[7.0, 7.0], [2.0, 5.0], [7.0, 7.0]]\n", done.stderr
+    text = printed(library, WITHOUT_JIT, CUDA_DISABLE_PTX_JIT="1")
+    assert text == "[[7.0, 7.0], [2.0, 5.0], [7.0, 7.0]]\n"

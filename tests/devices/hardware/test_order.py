@@ -12,14 +12,23 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from devices.hardware.gpu_partners import COUNT, DEVICE, Driver, Jax, Memory, Partner
+from devices.hardware.conftest import Busy, Delay
+from devices.hardware.gpu_partners import (
+    COUNT,
+    DEVICE,
+    NEW,
+    OLD,
+    Driver,
+    Jax,
+    Memory,
+    Partner,
+    data_of,
+    full,
+)
 
 import refarray as ra
 
 pytestmark = pytest.mark.hardware
-OLD, NEW = 1.25, 7.5
-Delay = Callable[[int], None]
-Busy = Callable[[int], bool]
 
 
 def theirs_being_written(partner: Partner, delay: Delay, is_busy: Busy) -> tuple[Any, Any]:
@@ -39,7 +48,7 @@ def theirs_being_written(partner: Partner, delay: Delay, is_busy: Busy) -> tuple
 
 
 def ours_being_written(delay: Delay, is_busy: Busy) -> tuple[ra.Array, ra.Stream]:
-    array = ra.full((COUNT,), OLD, dtype="float32", device=DEVICE)
+    array = full(OLD)
     stream = ra.Stream(DEVICE)
     ra.synchronize(DEVICE)
     delay(stream.handle)
@@ -117,7 +126,7 @@ def check_memory_outlives(
         copy = partner.copied(theirs, stream)
     del theirs, array
     gc.collect()
-    later = [ra.full((COUNT,), OLD, dtype="float32", device=DEVICE) for _ in range(8)]
+    later = [full(OLD) for _ in range(8)]
     ra.current_stream(DEVICE).synchronize()
     with partner.on(stream):
         assert Counter(partner.values(copy, stream)) == {NEW: COUNT}
@@ -127,7 +136,7 @@ def check_memory_outlives(
 @pytest.mark.needs("import-dlpack")
 def test_memory_outlives_their_queued_read(partner: Partner, delay: Delay) -> None:
     """The partner drops the array while its read is queued: the memory must not be reused yet."""
-    array = ra.full((COUNT,), NEW, dtype="float32", device=DEVICE)
+    array = full(NEW)
     ra.synchronize(DEVICE)
     held = [array]
     del array
@@ -141,16 +150,15 @@ def test_a_copy_is_made_in_their_stream(partner: Driver, delay: Delay, is_busy: 
     stream = partner.stream()
     capsule = array.__dlpack__(stream=stream, copy=True, max_version=(1, 3))
     assert is_busy(ours.handle)
-    pointer = int(ra._native._inspect_capsule(capsule)["data"])
-    taken = Memory(partner.driver, pointer, 0, kept=capsule)
+    taken = Memory(partner.driver, data_of(capsule), 0, kept=capsule)
     assert Counter(partner.values(taken, stream)) == {NEW: COUNT}
 
 
 @pytest.mark.needs("refarray")
 def test_pinned_memory_is_ready_for_the_cpu(partner: Partner, delay: Delay, is_busy: Busy) -> None:
     """stream=None for host-accessible memory: the host waits."""
-    far = ra.full((COUNT,), NEW, dtype="float32", device=DEVICE)
-    pinned = ra.full((COUNT,), OLD, dtype="float32", device="cuda_host")
+    far = full(NEW)
+    pinned = full(OLD, "cuda_host")
     stream = ra.Stream(DEVICE)
     ra.synchronize(DEVICE)
     delay(stream.handle)
@@ -163,7 +171,7 @@ def test_pinned_memory_is_ready_for_the_cpu(partner: Partner, delay: Delay, is_b
 
 @pytest.mark.needs("refarray")
 def test_managed_memory_is_ready_for_the_cpu(partner: Partner, delay: Delay, is_busy: Busy) -> None:
-    array = ra.full((COUNT,), OLD, dtype="float32", device="cuda_managed:0")
+    array = full(OLD, "cuda_managed:0")
     stream = ra.Stream(DEVICE)
     ra.synchronize(DEVICE)
     delay(stream.handle)

@@ -5,49 +5,26 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import os
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from devices.hardware.conftest import NANOSECONDS, SPIN, Seen, is_simulated
-from devices.hardware.gpu_partners import COUNT, DEVICE, Driver, Memory
+from devices.hardware.conftest import NANOSECONDS, SPIN, Delay, Seen, is_simulated, printed
+from devices.hardware.gpu_partners import COUNT, DEVICE, NEW, OLD, Driver, Memory, full
 from fakegpu.driving import NON_BLOCKING, Cuda
 
 import refarray as ra
 from refarray.conformance import _adversary as adversary
 
 pytestmark = pytest.mark.hardware
-OLD, NEW = 1.25, 7.5
 PAGEABLE_MEMORY_ACCESS, CONCURRENT_MANAGED_ACCESS = 88, 89
 STREAMING_MULTIPROCESSORS = 1
-Delay = Callable[[int], None]
-
-
-def full(value: float, device: str = DEVICE) -> ra.Array:
-    return ra.full((COUNT,), value, dtype="float32", device=device)
 
 
 def attribute(driver: Cuda, number: int) -> int:
     value = ctypes.c_int()
     driver("cuDeviceGetAttribute", value, number, 0)
     return value.value
-
-
-def printed(library: str, code: str, **variables: str) -> str:
-    """What a process prints, or how it ends."""
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, **variables, "REFARRAY_LIBCUDA": library},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    return done.stdout if done.returncode == 0 else f"exit {done.returncode}: {done.stderr[-600:]}"
 
 
 @pytest.mark.needs("torch")
@@ -114,7 +91,7 @@ def test_memory_outlives_a_read_in_a_green_context(
     with ra.use_stream(ra.Stream(DEVICE, stream)):
         assert Counter(later[0][::-1].copy().tolist()) == {OLD: COUNT}
     ra.synchronize(DEVICE)
-    driver("cuStreamDestroy_v2", stream)
+    driver.destroy(stream)
     driver("cuGreenCtxDestroy", green)
     seen("the consumer read its own values, and refarray copied on the green context's stream")
 
