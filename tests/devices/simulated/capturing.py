@@ -8,10 +8,11 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import fakegpu
+import pytest
 from fakegpu.driving import Cuda, Driver, Hip, Number
 
 import refarray as ra
@@ -124,6 +125,20 @@ def capturing(driver: Driver, stream: int, mode: int) -> Iterator[Capture]:
                 "cuStreamEndCapture" if capture.cuda else "hipStreamEndCapture", stream, Number()
             )
         capture.forget()
+
+
+def refuse(operation: Callable[[], object], forbidden: str = "") -> None:
+    """The operation raises, and calls none of the driver functions whose name contains
+    `forbidden`."""
+    before = len(fakegpu.trace())
+    with pytest.raises(BufferError, match="graph"):
+        operation()
+    calls = [record["call"] for record in fakegpu.trace()[before:]]
+    assert not [name for name in calls if forbidden and forbidden in name], calls
+
+
+#: A capture of a stream with the test's driver and in its mode.
+Captures = Callable[[int], AbstractContextManager[Capture]]
 
 
 def unfinished(device: str) -> tuple[ra.Stream, ra.Array]:

@@ -4,9 +4,9 @@ process, because a process opens a driver only once."""
 from __future__ import annotations
 
 import gc
-import itertools
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import pytest
 sys.path[:0] = [str(Path(__file__).resolve().parents[3] / "fakegpu"), str(Path(__file__).parent)]
 
 import fakegpu  # noqa: E402
-from capturing import DEVICES, MODES, SETTINGS, driver_of  # noqa: E402
+from capturing import DEVICES, MODES, SETTINGS, Captures, capturing, driver_of  # noqa: E402
 from fakegpu.driving import Driver  # noqa: E402
 
 #: Kinds of objects that refarray keeps for the life of the process.
@@ -39,11 +39,15 @@ def driver(device: str) -> Driver:
     return driver_of(device)
 
 
-@pytest.fixture(params=[f"{d} {m}" for d, m in itertools.product(DEVICES, MODES)])
-def case(request: pytest.FixtureRequest) -> tuple[str, Driver, int]:
-    """A device, its driver, and a mode of capture."""
-    device, _, mode = str(request.param).partition(" ")
-    return device, driver_of(device), MODES[mode]
+@pytest.fixture(params=MODES)
+def mode(request: pytest.FixtureRequest) -> int:
+    """A mode of capture."""
+    return MODES[request.param]
+
+
+@pytest.fixture
+def captures(driver: Driver, mode: int) -> Captures:
+    return partial(capturing, driver, mode=mode)
 
 
 def finish() -> None:

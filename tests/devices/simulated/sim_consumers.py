@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import itertools
 import os
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -15,27 +13,24 @@ from typing import Any
 
 import fakegpu
 import pytest
-from capturing import ACTIVE, DEVICES, MODES, SIZE, capturing, driver_of
-from conftest import SETTINGS
-from fakegpu.driving import Cuda, Driver
+from capturing import (
+    MODES,
+    SETTINGS,
+    SIZE,
+    Captures,
+    Interface,
+    address_of,
+    capturing,
+    driver_of,
+    legacy_handle,
+    waits,
+)
+from devices.driver.probing import printed
+from fakegpu.driving import Driver
 
 import refarray as ra
 from refarray import Stream, use_stream
 from refarray.conformance import _adversary as adversary
-
-
-def is_cuda(driver: Driver) -> bool:
-    return isinstance(driver, Cuda)
-
-
-def destroy(driver: Driver, stream: int) -> None:
-    driver("cuStreamDestroy_v2" if is_cuda(driver) else "hipStreamDestroy", stream)
-
-
-def waits(since: int = 0) -> list[int]:
-    """The streams that were made to wait for an event, from that record of the trace on."""
-    calls = fakegpu.trace()[since:]
-    return [record["stream"] for record in calls if "WaitEvent" in record["call"]]
 
 
 class Owned:
@@ -58,14 +53,9 @@ class Owned:
         )
 
 
-def address_of(array: ra.Array) -> int:
-    return int(ra._native._inspect_capsule(array.__dlpack__(stream=-1))["data"])
-
-
 # --- Handles
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_a_handle_identifies_a_stream_while_its_stream_object_lives(device: str) -> None:
     """Drivers give the handle of a destroyed stream to the next one, which must wait for work in
     the old one. Only the owner of the Stream object promises that the stream is still the same."""
@@ -90,13 +80,11 @@ def test_a_handle_identifies_a_stream_while_its_stream_object_lives(device: str)
     assert waits() == [raw]
     ra.synchronize(device)
     del source, array, other, stream, reused
-    destroy(driver, raw)
+    driver.destroy(raw)
 
 
-@pytest.mark.parametrize("device", DEVICES)
-def test_reads_in_ever_new_streams_do_not_pile_up(device: str) -> None:
+def test_reads_in_ever_new_streams_do_not_pile_up(device: str, driver: Driver) -> None:
     """A write waits for the reads that have not finished, not for every read there was."""
-    driver = driver_of(device)
     raw = driver.stream()
     source = ra.ones((SIZE,), dtype="uint8", device=device)
     ra.synchronize(device)
@@ -110,7 +98,7 @@ def test_reads_in_ever_new_streams_do_not_pile_up(device: str) -> None:
     assert len(waits()) < 40
     ra.synchronize(device)
     del source
-    destroy(driver, raw)
+    driver.destroy(raw)
 
 
 # --- CUDA contexts other than the primary one
@@ -178,7 +166,7 @@ def test_memory_is_kept_for_a_consumer_in_another_context(kind: str, end: str) -
     if end == "works on":
         other.destroy()
     del later
-    driver("cuMemFree_v2", target)
+    driver.free(target)
 
 
 @pytest.mark.skipif(SETTINGS.get("cuda_version", 12080) < 12050, reason="no green contexts")
@@ -224,14 +212,9 @@ def test_a_consumer_in_a_green_context_is_one_of_the_device(kind: str) -> None:
     thread.join()
     ra.synchronize("cuda:0")
     del later
-    driver("cuMemFree_v2", target)
-    driver("cuStreamDestroy_v2", stream)
+    driver.free(target)
+    driver.destroy(stream)
     driver("cuGreenCtxDestroy", green)
-
-
-class Interface:
-    def __init__(self, described: dict[str, Any]) -> None:
-        self.__cuda_array_interface__ = described
 
 
 @pytest.mark.parametrize("way", ["Stream", "to_device", "copy", "interface"])
@@ -268,23 +251,18 @@ def seventh(kind: str, driver: Driver) -> tuple[ra.Array, Callable[[], bool]]:
 # --- Captures
 
 
-@pytest.fixture(params=[f"{d} {m}" for d, m in itertools.product(DEVICES, MODES)])
-def case(request: pytest.FixtureRequest) -> tuple[str, Driver, int]:
-    device, _, mode = str(request.param).partition(" ")
-    return device, driver_of(device), MODES[mode]
-
-
 @pytest.mark.parametrize("way", ["stream=", "current stream"])
-def test_a_free_spares_the_capture_of_a_stream_that_was_given(case: Any, way: str) -> None:
+def test_a_free_spares_the_capture_of_a_stream_that_was_given(
+    device: str, driver: Driver, captures: Captures, way: str
+) -> None:
     """All work on the arrays was in that stream, so that the export has nothing to wait for."""
-    device, driver, mode = case
     consumer = driver.stream()
     source = ra.ones((SIZE,), dtype="uint8", device=device)
     with use_stream(Stream(device, consumer)):
         array = source.copy()
         imported = ra.from_dlpack(Owned(source.copy()).tensor)
     ra.synchronize(device)
-    with capturing(driver, consumer, mode) as capture:
+    with captures(consumer):
         for x in (array, imported):
             if way == "stream=":
                 x.__dlpack__(stream=consumer)
@@ -296,23 +274,23 @@ def test_a_free_spares_the_capture_of_a_stream_that_was_given(case: Any, way: st
         free = Stream(device)
         with use_stream(free):
             ra.zeros((SIZE,), device=device)
-        assert capture.state() == ACTIVE
     ra.synchronize(device)
-    destroy(driver, consumer)
+    driver.destroy(consumer)
 
 
-def test_a_free_spares_a_capture_that_began_after_the_last_work(case: Any) -> None:
+def test_a_free_spares_a_capture_that_began_after_the_last_work(
+    device: str, driver: Driver, captures: Captures
+) -> None:
     """All work on the arrays was in that stream, which has been current since before the capture:
     an export by the table has nothing to wait for. Still the capture is noticed, and so many frees
     do not make an allocation wait for the device."""
-    device, driver, mode = case
     consumer = driver.stream()
     source = ra.ones((SIZE,), dtype="uint8", device=device)
     arrays = [ra.empty((SIZE,), dtype="uint8", device=device) for _ in range(70)]
     with use_stream(Stream(device, consumer)):
         for array in arrays:
             array[...] = source
-        with capturing(driver, consumer, mode) as capture:
+        with captures(consumer):
             while arrays:
                 ra._native._from_exchange_api(arrays[-1])
                 arrays.pop()
@@ -320,12 +298,10 @@ def test_a_free_spares_a_capture_that_began_after_the_last_work(case: Any) -> No
             gc.collect()
             with use_stream(Stream(device)):
                 ra.zeros((SIZE,), device=device)
-            assert capture.state() == ACTIVE
     ra.synchronize(device)
-    destroy(driver, consumer)
+    driver.destroy(consumer)
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_a_wait_for_the_device_ends_the_caution_after_a_capture(device: str) -> None:
     """While another library's stream may capture, deferred frees do not make allocations wait for
     the device. synchronize() shows that it does not: then many of them do again."""
@@ -342,21 +318,19 @@ def test_a_wait_for_the_device_ends_the_caution_after_a_capture(device: str) -> 
         ra.empty((3,), device=device).__dlpack__(stream=others)
     assert len(fakegpu.live("memory")) < before + 100
     ra.synchronize(device)
-    destroy(driver, consumer)
-    destroy(driver, others)
+    driver.destroy(consumer)
+    driver.destroy(others)
 
 
 # --- Frees
 
 
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("stream", ["the default stream", "no synchronization"])
 def test_memory_is_kept_for_a_consumer_that_had_nothing_to_wait_for(
-    device: str, stream: str
+    device: str, driver: Driver, stream: str
 ) -> None:
     """Its work is not that of the array's own streams."""
-    driver = driver_of(device)
-    legacy = 1 if is_cuda(driver) else 0
+    legacy = legacy_handle(device)
     theirs = legacy if stream == "the default stream" else driver.stream()
     source = ra.full((SIZE,), 7, dtype="uint8", device=device)
     with use_stream(Stream(device)):
@@ -375,9 +349,9 @@ def test_memory_is_kept_for_a_consumer_that_had_nothing_to_wait_for(
     ra.synchronize(device)
     assert fakegpu.peek(target, SIZE) == b"\7" * SIZE
     del later
-    driver("cuMemFree_v2" if is_cuda(driver) else "hipFree", target)
+    driver.free(target)
     if theirs != legacy:
-        destroy(driver, theirs)
+        driver.destroy(theirs)
 
 
 def test_memory_is_kept_for_a_consumer_on_a_stream_of_ours_on_another_device() -> None:
@@ -400,7 +374,7 @@ def test_memory_is_kept_for_a_consumer_on_a_stream_of_ours_on_another_device() -
     ra.synchronize("cuda:0")  # frees what it can
     far.synchronize()
     assert fakegpu.peek(target, SIZE) == b"\7" * SIZE
-    driver("cuMemFree_v2", target)
+    driver.free(target)
 
 
 GIVEN_BACK = """
@@ -438,22 +412,15 @@ print(owned.freed, fakegpu.violations())
 def test_imported_memory_is_given_back_after_the_consumers_work() -> None:
     """From CUDA 12.5 on an event covers what the consumers have queued, and nothing that other
     libraries queue later. In a process of its own, in which nobody has captured a graph."""
-    done = subprocess.run(
-        [sys.executable, "-c", GIVEN_BACK.replace("SETTINGS", repr({"cuda": 2, **SETTINGS}))],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=True,
-    )
+    code = GIVEN_BACK.replace("SETTINGS", repr({"cuda": 2, **SETTINGS}))
+    said = printed(code, PYTHONPATH=os.pathsep.join(sys.path))
     by_event = int(SETTINGS.get("cuda_version", 12080)) >= 12050
-    assert done.stdout.split("\n")[:3] == ["False", str(by_event), "True []"]
+    assert said.split("\n")[:3] == ["False", str(by_event), "True []"]
 
 
 # --- The GIL
 
 
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("use", ["none", "finished", "unfinished", "exported"])
 def test_the_last_reference_calls_the_driver_without_the_gil(device: str, use: str) -> None:
     """For memory of refarray's and memory of another library."""
@@ -480,7 +447,7 @@ def test_the_last_reference_calls_the_driver_without_the_gil(device: str, use: s
         assert held == [], (foreign, held)
         fakegpu.run()
     ra.synchronize(device)
-    destroy(driver, consumer)
+    driver.destroy(consumer)
 
 
 # --- The legacy default stream

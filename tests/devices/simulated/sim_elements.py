@@ -92,7 +92,6 @@ def test_large_arrays_show_their_edges(place: str, shape: tuple[int, ...]) -> No
     assert fetched <= 8 * 1000 or shape == (2,) * 12
 
 
-@pytest.mark.parametrize("device", ["cuda:0", "rocm:0"])
 def test_reads_wait_for_unfinished_work(device: str) -> None:
     """The write is held: a read that does not wait sees other values."""
     reads: list[Callable[[ra.Array], object]] = [

@@ -8,26 +8,16 @@ from typing import Any
 
 import fakegpu
 import pytest
-from capturing import MODES, capturing, driver_of
-from conftest import SETTINGS
+from capturing import MODES, SETTINGS, capturing, data_of, driver_of, legacy_handle, vendor, waits
 
 import refarray as ra
 from refarray import Stream, use_stream
 
 GPUS = ["cuda:0", "cuda:1", "rocm:0"]
-LEGACY = {"cuda": 1, "rocm": 0}
 #: Parts of the names of calls that enqueue or wait for work.
-WORK = {
-    "Record",
-    "WaitEvent",
-    "Synchronize",
-    "Memcpy",
-    "Memset",
-    "Free",
-    "Malloc",
-    "Alloc",
-    "Query",
-}
+WORK = (
+    "Record", "WaitEvent", "Synchronize", "Memcpy", "Memset", "Free", "Malloc", "Alloc", "Query",
+)  # fmt: skip
 
 
 def work() -> list[str]:
@@ -40,10 +30,6 @@ def work() -> list[str]:
 def waits_on_host() -> bool:
     """For an event, or on HIP 7.0 to 7.2 for a stream that waits for it."""
     return bool({"EventSynchronize", "StreamSynchronize"} & set(work()))
-
-
-def vendor(device: str) -> str:
-    return device.partition(":")[0]
 
 
 @pytest.fixture(params=GPUS)
@@ -78,8 +64,7 @@ def test_another_stream_waits_on_the_device(device: str, max_version: Any) -> No
     fakegpu.hold(stream.handle)
     array.__dlpack__(stream=consumer.handle, max_version=max_version)
     assert work() == ["StreamWaitEvent"]
-    (call,) = [record for record in fakegpu.trace() if "WaitEvent" in record["call"]]
-    assert call["stream"] == consumer.handle
+    assert waits() == [consumer.handle]
 
 
 @pytest.mark.req("STRM-06", "STRM-07", "STRM-11")
@@ -87,10 +72,9 @@ def test_none_is_the_legacy_default_stream(device: str) -> None:
     _, array = write_on(device)
     array.__dlpack__()
     assert work() == ["StreamWaitEvent"]
-    (call,) = [record for record in fakegpu.trace() if "WaitEvent" in record["call"]]
-    assert call["stream"] == LEGACY[vendor(device)]
+    assert waits() == [legacy_handle(device)]
     fakegpu.reset()
-    array.__dlpack__(stream=LEGACY[vendor(device)])
+    array.__dlpack__(stream=legacy_handle(device))
     assert work() == ["StreamWaitEvent"]
 
 
@@ -98,7 +82,7 @@ def test_work_on_the_legacy_stream_needs_no_wait_there(device: str) -> None:
     array = ra.zeros((10,), device=device)
     fakegpu.reset()
     array.__dlpack__()
-    array.__dlpack__(stream=LEGACY[vendor(device)])
+    array.__dlpack__(stream=legacy_handle(device))
     array.__dlpack__(stream=ra.current_stream(device))
     assert work() == []
 
@@ -112,8 +96,7 @@ def test_the_per_thread_stream_of_cuda(device: str) -> None:
         assert work() == []
         return
     array.__dlpack__(stream=2)
-    (call,) = [record for record in fakegpu.trace() if "WaitEvent" in record["call"]]
-    assert call["stream"] == 2
+    assert waits() == [2]
 
 
 WRONG_VALUES = {
@@ -186,7 +169,7 @@ def test_the_host_may_write_what_it_gets(kind: str) -> None:
     assert not waits_on_host()
     capsule = array.__dlpack__(max_version=(1, 3))
     assert waits_on_host()
-    ctypes.memset(int(ra._native._inspect_capsule(capsule)["data"]), 2, 1000)
+    ctypes.memset(data_of(capsule), 2, 1000)
     assert read.tolist() == [1] * 1000
 
 
@@ -233,9 +216,7 @@ def test_copies_are_made_on_the_consumers_stream(device: str) -> None:
     del capsule
 
 
-def test_a_copy_without_a_stream_is_complete_on_return(
-    device: str,
-) -> None:
+def test_a_copy_without_a_stream_is_complete_on_return(device: str) -> None:
     _, array = write_on(device)
     array.__dlpack__(stream=-1, copy=True)
     assert waits_on_host()
@@ -258,9 +239,6 @@ def test_to_another_device(device: str) -> None:
     moved = ra.from_capsule(capsule)
     assert moved.device.dlpack == other
     assert moved.to_device("cpu").tolist() == [0.0] * 1000
-    for wrong in ((2, 7), (10, 3), (7, 0), (99, 0)):
-        with pytest.raises(BufferError, match="dl_device="):
-            array.__dlpack__(dl_device=wrong)
 
 
 @pytest.mark.req("STRM-19")
@@ -303,8 +281,7 @@ def test_a_copy_for_a_stream_of_another_device(near: str, layout: str, source: s
     capsule = array.__dlpack__(
         stream=consumer.handle, copy=True, dl_device=target, max_version=(1, 3)
     )
-    waits = fakegpu.trace("cuStreamWaitEvent", "hipStreamWaitEvent")
-    assert consumer.handle in [call["stream"] for call in waits]
+    assert consumer.handle in waits()
     taken = ra.from_capsule(capsule)
     with use_stream(consumer):
         copied = taken.to_device(consumer.device)
@@ -397,4 +374,4 @@ def test_a_copy_on_a_stream_that_was_given_uses_no_other(near: str, way: str, so
             copied = ra.from_capsule(capsule)
     given.synchronize()
     assert copied.tolist() == [7] * 1000
-    driver("cuStreamDestroy_v2" if near == "cuda" else "hipStreamDestroy", blocking)
+    driver.destroy(blocking)

@@ -12,8 +12,8 @@ from typing import Any
 
 import fakegpu
 import pytest
-from capturing import SIZE, driver_of
-from fakegpu.driving import Cuda, Driver
+from capturing import SIZE, data_of, driver_of, waits
+from fakegpu.driving import Driver
 
 import refarray as ra
 from refarray import Stream, use_stream
@@ -75,7 +75,7 @@ def test_the_stream_covers_all_work() -> None:
     with use_stream(second):
         interface = array.__cuda_array_interface__
     assert interface["stream"] == second.handle
-    assert [record["stream"] for record in fakegpu.trace("cuStreamWaitEvent")] == [second.handle]
+    assert waits() == [second.handle]
     array = ra.zeros((8,), device="cuda:0")
     assert array.__cuda_array_interface__["stream"] == 1
 
@@ -92,10 +92,10 @@ def test_work_on_a_foreign_stream_needs_no_wait_there(exchange: str) -> None:
             assert array.__cuda_array_interface__["stream"] == raw
         else:
             ra._native._from_exchange_api(array)
-        assert not [r for r in fakegpu.trace() if "WaitEvent" in r["call"]]
+        assert not waits()
     ra.synchronize("cuda:0")
     del array
-    driver("cuStreamDestroy_v2", raw)
+    driver.destroy(raw)
 
 
 def test_our_work_waits_for_the_interfaces_stream() -> None:
@@ -164,14 +164,10 @@ Taken = tuple[Any, int]
 Way = Callable[[ra.Array], Taken]
 
 
-def address_of(capsule: object) -> int:
-    return int(ra._native._inspect_capsule(capsule)["data"])
-
-
 def dlpack(**keywords: Any) -> Way:
     def take(array: ra.Array) -> Taken:
         capsule = array.__dlpack__(max_version=(1, 3), **keywords)
-        return capsule, address_of(capsule)
+        return capsule, data_of(capsule)
 
     return take
 
@@ -260,9 +256,8 @@ class Consumer:
         fakegpu.run()
         self.driver.synchronize(self.stream)
         assert fakegpu.peek(self.target, SIZE) == bytes([value]) * SIZE
-        cuda = isinstance(self.driver, Cuda)
-        self.driver("cuMemFree_v2" if cuda else "hipFree", self.target)
-        self.driver("cuStreamDestroy_v2" if cuda else "hipStreamDestroy", self.stream)
+        self.driver.free(self.target)
+        self.driver.destroy(self.stream)
 
 
 def vendor_of(memory: str) -> str:

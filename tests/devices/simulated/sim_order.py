@@ -3,21 +3,27 @@ show whether the work was ordered."""
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import threading
 from typing import Any
 
 import fakegpu
 import pytest
-from capturing import DEVICES, driver_of
-from conftest import SETTINGS
-from fakegpu.driving import Cuda
+from capturing import (
+    SETTINGS,
+    SIZE,
+    Foreign,
+    data_of,
+    driver_of,
+    host_of,
+    in_threads,
+    unfinished,
+)
+from fakegpu.driving import Cuda, Driver
 
 import refarray as ra
 from refarray import Stream, use_stream
 
-SIZE = 4096
 #: The byte that the other library writes.
 WRITTEN = 9
 
@@ -50,7 +56,7 @@ class Other:
     def close(self) -> None:
         with self as cuda:
             cuda("cuCtxSynchronize")
-            cuda("cuMemFree_v2", self.memory)
+            cuda.free(self.memory)
             cuda("cuStreamDestroy_v2", self.stream)
 
 
@@ -62,35 +68,18 @@ def other() -> Any:
     library.close()
 
 
-def pointer_of(capsule: object) -> int:
-    """The data pointer: the first member of a legacy managed tensor."""
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    at = get(capsule, b"dltensor")
-    return int(ctypes.cast(at, ctypes.POINTER(ctypes.c_uint64))[0])
-
-
-def unfinished(device: str = "cuda:0") -> tuple[ra.Stream, ra.Array]:
-    """A held stream and an array whose fill with ones is queued there."""
-    stream = ra.Stream(device)
-    ones = ra.full((SIZE,), 1, dtype="uint8", device=device)
-    fakegpu.hold(stream.handle)
-    with ra.use_stream(stream):
-        return stream, ones.copy()
-
-
 @pytest.mark.req("STRM-02", "STRM-15")
 def test_a_foreign_reader_follows_our_write(other: Other) -> None:
-    _, array = unfinished()
+    _, array = unfinished("cuda:0")
     capsule = array.__dlpack__(stream=other.stream)
-    other.read(pointer_of(capsule))
+    other.read(data_of(capsule))
     fakegpu.run()
     assert fakegpu.peek(other.memory, SIZE) == b"\1" * SIZE
 
 
 def test_a_foreign_reader_on_the_legacy_stream_follows_our_write(other: Other) -> None:
-    _, array = unfinished()
-    pointer = pointer_of(capsule := array.__dlpack__())
+    _, array = unfinished("cuda:0")
+    pointer = data_of(capsule := array.__dlpack__())
     with other as cuda:
         cuda.copy(other.memory, pointer, 1, SIZE)
     fakegpu.run()
@@ -100,9 +89,9 @@ def test_a_foreign_reader_on_the_legacy_stream_follows_our_write(other: Other) -
 
 def test_a_foreign_reader_on_another_device_follows_our_write() -> None:
     far = Other(1)
-    _, array = unfinished()
+    _, array = unfinished("cuda:0")
     capsule = array.__dlpack__(stream=far.stream)
-    far.read(pointer_of(capsule))
+    far.read(data_of(capsule))
     fakegpu.run()
     assert fakegpu.peek(far.memory, SIZE) == b"\1" * SIZE
     far.close()
@@ -115,7 +104,7 @@ def test_a_foreign_writer_follows_our_reads(other: Other) -> None:
     with ra.use_stream(reader):
         copied = array.copy()
     capsule = array.__dlpack__(stream=other.stream)
-    other.write(pointer_of(capsule))
+    other.write(data_of(capsule))
     fakegpu.run()
     assert copied.to_device("cpu").tolist() == [1] * SIZE
 
@@ -123,10 +112,10 @@ def test_a_foreign_writer_follows_our_reads(other: Other) -> None:
 def test_memory_outlives_a_foreign_use_that_is_still_queued(other: Other) -> None:
     """The deleter runs while the consumer's kernel is queued: the memory must be neither freed nor
     reused."""
-    _, array = unfinished()
+    _, array = unfinished("cuda:0")
     fakegpu.hold(other.stream)
     taken = ra.from_capsule(array.__dlpack__(stream=other.stream, max_version=(1, 3)))
-    other.read(pointer_of(capsule := taken.__dlpack__(stream=other.stream)))
+    other.read(data_of(capsule := taken.__dlpack__(stream=other.stream)))
     del array, taken, capsule
     gc.collect()
     with ra.use_stream(ra.Stream("cuda:0")):
@@ -166,19 +155,18 @@ def test_memory_outlives_consumers(kind: str, unit: int) -> None:
     ra.synchronize(f"{kind[:4]}:0")
     ra.synchronize(f"{kind[:4]}:1")
     capsule = array.__dlpack__(stream=-1)
-    driver.copy(target, pointer_of(capsule), stream, SIZE)
+    driver.copy(target, data_of(capsule), stream, SIZE)
     capsule = array.__dlpack__(stream=given)
     del capsule, array, given
     gc.collect()
     ra.zeros((3,), device=f"{kind[:4]}:0")  # tries the deferred frees
     driver.synchronize(stream)
     assert fakegpu.peek(target, SIZE) == b"\7" * SIZE
-    driver("cuMemFree_v2" if driver.prefix == "cu" else "hipFree", target)
-    driver("cuStreamDestroy_v2" if driver.prefix == "cu" else "hipStreamDestroy", stream)
+    driver.free(target)
+    driver.destroy(stream)
     driver.use(0)
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_a_write_follows_the_reads_of_many_streams(device: str) -> None:
     array = ra.full((SIZE,), 1, dtype="uint8", device=device)
     ra.synchronize(device)
@@ -193,7 +181,6 @@ def test_a_write_follows_the_reads_of_many_streams(device: str) -> None:
     assert [copied[-1].item() for copied in copies] == [1] * 20
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_memory_is_used_after_its_allocation(device: str) -> None:
     """Memory of a pool exists from the point of the stream on where it was allocated."""
     stream = ra.Stream(device)
@@ -222,11 +209,10 @@ def test_memory_is_freed_in_the_stream_of_its_allocation() -> None:
     del copied
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_the_host_waits_for_work_on_a_device_that_is_not_current(device: str) -> None:
     """A driver records an event only in a stream of the device on which it was created."""
     driver_of(device)  # makes device 0 current
-    pinned = ra.full((SIZE,), 6, dtype="uint8", device=f"{device[:4]}_host")
+    pinned = ra.full((SIZE,), 6, dtype="uint8", device=host_of(device))
     far = device.replace("0", "1")
     copies, streams = [], [ra.Stream(far) for _ in range(12)]
     for stream in streams:
@@ -270,23 +256,10 @@ def test_a_free_that_a_capture_forbids_is_repeated(kind: str) -> None:
     assert 900 in [record["result"] for record in fakegpu.trace()]
 
 
-class Producer:
-    """Another library's array."""
-
-    def __init__(self) -> None:
-        self.array = ra.full((SIZE,), 4, dtype="uint8", device="cuda:0")
-
-    def __dlpack__(self, **keywords: Any) -> object:
-        return self.array.__dlpack__(**keywords)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return self.array.__dlpack_device__()
-
-
 @pytest.mark.req("STRM-20")
 def test_an_import_is_ordered_before_our_work(other: Other) -> None:
-    producer = Producer()
-    pointer = pointer_of(capsule := producer.array.__dlpack__(stream=other.stream))
+    producer = Foreign(ra.full((SIZE,), 4, dtype="uint8", device="cuda:0"))
+    pointer = data_of(capsule := producer.array.__dlpack__(stream=other.stream))
     other.write(pointer)
     with other as cuda:
         ours = ra.Stream("cuda:0")
@@ -310,11 +283,7 @@ def test_an_array_shared_by_threads(other: Other) -> None:
                     array[::2] = 1
                     array = array.copy()
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(*[work] * 4)
     assert array.to_device("cpu").tolist() == [1, 0] * (SIZE // 2)
 
 
@@ -328,14 +297,14 @@ def test_a_chain_of_copies_over_streams(device: str) -> None:
 
 
 @pytest.mark.parametrize("way", ["use_stream", "to_device", "event", "host", "pinned"])
-@pytest.mark.parametrize("device", ["cuda:0", "rocm:0"])
-def test_work_in_a_stream_that_its_owner_has_destroyed(device: str, way: str) -> None:
+def test_work_in_a_stream_that_its_owner_has_destroyed(
+    device: str, driver: Driver, way: str
+) -> None:
     """HIP does not wait for events of destroyed streams: a stream of refarray's has taken over."""
-    driver = driver_of(device)
     stream, later = driver.stream(), Stream(device)
     source = ra.full((SIZE,), 5, dtype="uint8", device=device)
     target = ra.zeros((SIZE,), dtype="uint8", device=device)
-    host = ra.zeros((SIZE,), dtype="uint8", device=f"{device[:4]}_host")
+    host = ra.zeros((SIZE,), dtype="uint8", device=host_of(device))
     ra.synchronize(device)
     fakegpu.hold(stream)
     event = ra.Event(device)
@@ -349,7 +318,7 @@ def test_work_in_a_stream_that_its_owner_has_destroyed(device: str, way: str) ->
         event.record(given)
         del given
     gc.collect()
-    driver("cuStreamDestroy_v2" if device == "cuda:0" else "hipStreamDestroy", stream)
+    driver.destroy(stream)
     if way in ("host", "pinned"):
         threading.Timer(0.2, fakegpu.run).start()
         assert (host if way == "pinned" else target).tolist() == [5] * SIZE
@@ -358,7 +327,7 @@ def test_work_in_a_stream_that_its_owner_has_destroyed(device: str, way: str) ->
         later.wait(event)
         assert not event.done
         capsule = target.__dlpack__(stream=-1, max_version=(1, 3))
-        driver.fill(ra._native._inspect_capsule(capsule)["data"], later.handle, 6, SIZE)
+        driver.fill(data_of(capsule), later.handle, 6, SIZE)
         fakegpu.run()
         event.synchronize()
         ra.synchronize(device)
@@ -372,10 +341,8 @@ def test_work_in_a_stream_that_its_owner_has_destroyed(device: str, way: str) ->
 
 
 @pytest.mark.parametrize("owner", ["other", "refarray"])
-@pytest.mark.parametrize("device", ["cuda:0", "rocm:0"])
-def test_staged_transfers_in_a_stream_that_is_gone(device: str, owner: str) -> None:
+def test_staged_transfers_in_a_stream_that_is_gone(device: str, driver: Driver, owner: str) -> None:
     """The pinned chunks are used again once their transfers have finished."""
-    driver = driver_of(device)
     own = Stream(device) if owner == "refarray" else None
     stream = own.handle if own else driver.stream()
     size = 5 << 20
@@ -388,7 +355,7 @@ def test_staged_transfers_in_a_stream_that_is_gone(device: str, owner: str) -> N
     del own
     gc.collect()
     if owner == "other":
-        driver("cuStreamDestroy_v2" if device == "cuda:0" else "hipStreamDestroy", stream)
+        driver.destroy(stream)
     threading.Timer(0.3, fakegpu.run).start()
     rows = ra.full((4, size), 9, dtype="uint8")
     second = ra.zeros((4, size), dtype="uint8", device=device)

@@ -1,4 +1,5 @@
-"""The memory pool of CUDA arrays: access from peer devices, and returning its memory."""
+"""The memory pool of CUDA arrays, access from peer devices, returning memory. Managed memory: on
+devices that cannot share it with the host, no kernel may run while the host uses it."""
 
 from __future__ import annotations
 
@@ -6,17 +7,21 @@ import gc
 
 import fakegpu
 import pytest
-from capturing import DEVICES, SIZE, driver_of
-from conftest import SETTINGS
+from capturing import (
+    SETTINGS,
+    SIZE,
+    address_of,
+    capturing,
+    driver_of,
+    host_of,
+    refuse,
+)
 
 import refarray as ra
+from refarray import Stream, use_stream
 from refarray.conformance import _adversary as adversary
 
 HAS_POOLS = bool(SETTINGS.get("pools", 1))
-
-
-def address_of(array: ra.Array) -> int:
-    return int(ra._native._inspect_capsule(array.__dlpack__(stream=-1))["data"])
 
 
 @pytest.mark.skipif(not HAS_POOLS, reason="without pools the consumer enables peer access itself")
@@ -29,7 +34,7 @@ def test_a_peers_kernel_may_use_the_memory() -> None:
     stream = cuda.stream()
     cuda.launch(cuda.kernel("fakegpu_increment"), stream, address_of(array), SIZE // 4)
     cuda.synchronize(stream)
-    cuda("cuStreamDestroy_v2", stream)
+    cuda.destroy(stream)
     cuda("cuCtxPopCurrent_v2", None)
 
 
@@ -37,7 +42,6 @@ def trims() -> list[int]:
     return [record["bytes"] for record in fakegpu.trace() if record["call"] == "cuMemPoolTrimTo"]
 
 
-@pytest.mark.parametrize("device", ["cuda:0", "rocm:0"])
 def test_empty_cache_returns_unused_memory(device: str) -> None:
     ra.ones((SIZE,), device=device)
     ra.synchronize(device)
@@ -73,10 +77,9 @@ def synchronizations() -> list[str]:
     return [name for name in calls if name in ("cuCtxSynchronize", "hipDeviceSynchronize")]
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_a_device_is_waited_for_only_if_memory_runs_out_again(device: str) -> None:
     """Waiting for a device waits for the work of every library: refarray's own work comes first."""
-    pinned, cuda = f"{device[:4]}_host", device.startswith("cuda")
+    pinned, cuda = host_of(device), device.startswith("cuda")
     ra.zeros((SIZE,), device=pinned).__dlpack__(stream=-1)  # a consumer may still use it
     for failures in (1, 2):
         fakegpu.reset()
@@ -105,17 +108,16 @@ def test_many_deferred_frees_wait_for_the_consumers(kind: str, unit: int) -> Non
     live = [item["handle"] for item in fakegpu.live("memory")]
     assert address not in live
     driver.synchronize(stream)
-    driver("cuMemFree_v2" if driver.prefix == "cu" else "hipFree", target)
-    driver("cuStreamDestroy_v2" if driver.prefix == "cu" else "hipStreamDestroy", stream)
+    driver.free(target)
+    driver.destroy(stream)
     driver.use(0)
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_finished_work_is_noticed_before_a_device_is_waited_for(device: str) -> None:
     """Between two allocations many frees were deferred, and their work has finished since."""
     stream = ra.Stream(device)
     far = ra.zeros((SIZE,), dtype="uint8", device=device)
-    near = [ra.zeros((SIZE,), dtype="uint8", device=f"{device[:4]}_host") for _ in range(70)]
+    near = [ra.zeros((SIZE,), dtype="uint8", device=host_of(device)) for _ in range(70)]
     ra.synchronize(device)
     fakegpu.hold(stream.handle)
     with ra.use_stream(stream):
@@ -126,7 +128,7 @@ def test_finished_work_is_noticed_before_a_device_is_waited_for(device: str) -> 
     fakegpu.run()
     stream.synchronize()
     fakegpu.reset()
-    ra.zeros((3,), device=f"{device[:4]}_host")
+    ra.zeros((3,), device=host_of(device))
     calls = {record["call"] for record in fakegpu.trace()}
     assert calls & {"cuMemFreeHost", "hipHostFree", "hipFreeHost"}
     assert not calls & {"cuCtxSynchronize", "hipDeviceSynchronize"}
@@ -147,15 +149,14 @@ def test_memory_of_an_array_that_cannot_be_made() -> None:
         ra.empty((SIZE,), device="cuda:0")
     fakegpu.run()
     cuda.synchronize(raw)
-    cuda("cuStreamDestroy_v2", raw)
+    cuda.destroy(raw)
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_an_allocation_by_the_exchange_table_waits_for_nothing(device: str) -> None:
     """A thread that has the GIL may wait for it, and other threads' work and deleters need the GIL.
     The deferred frees stay for another allocation."""
     for _ in range(64):  # the next allocation waits for the device
-        ra.zeros((3,), device=f"{device[:4]}_host").__dlpack__(stream=-1)
+        ra.zeros((3,), device=host_of(device)).__dlpack__(stream=-1)
     gc.collect()
     deferred = len(fakegpu.live("memory"))
     assert deferred >= 64
@@ -167,5 +168,69 @@ def test_an_allocation_by_the_exchange_table_waits_for_nothing(device: str) -> N
     assert synchronizations() == []
     assert len(fakegpu.live("memory")) == deferred + 1
     del made
-    ra.zeros((3,), device=f"{device[:4]}_host")
+    ra.zeros((3,), device=host_of(device))
     assert len(fakegpu.live("memory")) < deferred
+
+
+# --- Managed memory and the host
+
+
+SHARED = bool(SETTINGS.get("concurrent_managed", 1))
+
+
+def kernel_elsewhere(device: str) -> ra.Array:
+    """A strided copy in a stream of its own, in memory that is not managed."""
+    source = ra.ones((SIZE, 2), dtype="uint8", device=device)
+    with use_stream(Stream(device)):
+        return source[:, 0].copy()
+
+
+@pytest.mark.parametrize("device", ["cuda:0", "cuda:1"])
+def test_the_host_waits_for_kernels_on_other_memory(device: str) -> None:
+    managed = ra.zeros((SIZE,), dtype="uint8", device="cuda_managed:0")
+    ra.synchronize("cuda:0")
+    keep = kernel_elsewhere(device)
+    fakegpu.reset()
+    managed.__dlpack__(stream=None)
+    assert bool(synchronizations()) is not SHARED
+    fakegpu.touch(address_of(managed), SIZE, write=True)
+    del keep
+
+
+@pytest.mark.parametrize("device", ["cuda:0", "cuda:1"])
+def test_every_device_in_use_is_waited_for(device: str) -> None:
+    """Each for its own kernels, also if the memory has no unfinished work itself."""
+    managed = ra.zeros((SIZE,), dtype="uint8", device="cuda_managed:0")
+    for name in ("cuda:0", "cuda:1"):
+        ra.synchronize(name)
+    keep = kernel_elsewhere(device)
+    fakegpu.reset()
+    with ra.ledger() as ledger:
+        managed.__dlpack__(stream=None)
+    assert len(synchronizations()) == (0 if SHARED else 2)
+    assert ledger.synchronizations == 1
+    with ra.ledger() as ledger:
+        managed.__dlpack__(stream=None)
+    assert ledger.synchronizations == (0 if SHARED else 1)
+    del keep
+
+
+def test_only_devices_in_use_are_waited_for() -> None:
+    """Waiting for a device that nobody uses would initialise it."""
+    managed = ra.zeros((SIZE,), dtype="uint8", device="cuda_managed:0")
+    before = fakegpu.live("context")
+    managed.__dlpack__(stream=None)
+    assert fakegpu.live("context") == before
+
+
+def test_a_capture_is_not_invalidated_by_the_hosts_wait(mode: int) -> None:
+    driver = driver_of("cuda:0")
+    managed = ra.zeros((SIZE,), dtype="uint8", device="cuda_managed:0")
+    ra.synchronize("cuda:0")
+    inside = Stream("cuda:0")
+    with capturing(driver, inside.handle, mode):
+        if SHARED:
+            managed.__dlpack__(stream=None)
+        else:
+            refuse(lambda: managed.__dlpack__(stream=None))
+        managed.__dlpack__(stream=-1)
