@@ -4,11 +4,13 @@
 #include <limits>
 
 #include "check.hpp"
+#include "names.hpp"
 
 namespace {
 
 using namespace refarray::core;
 using namespace refarray::check;
+using namespace std::string_view_literals;
 
 constexpr std::int32_t kMaxId = std::numeric_limits<std::int32_t>::max();
 constexpr DeviceKind kKinds[] = {DeviceKind::kCpu,      DeviceKind::kCuda,
@@ -44,35 +46,10 @@ const Case short_names("a name without an ordinal means device 0", [] {
 });
 
 const Case malformed("malformed names are rejected", [] {
-  for (const std::string_view text : {"",
-                                      ":",
-                                      ":0",
-                                      "CPU",
-                                      "cpu ",
-                                      " cpu",
-                                      "gpu",
-                                      "cuda:",
-                                      "cuda:-1",
-                                      "cuda:+1",
-                                      "cuda: 1",
-                                      "cuda:1 ",
-                                      "cuda:01",
-                                      "cuda:00",
-                                      "cuda:0x1",
-                                      "cuda:1:2",
-                                      "cuda:a",
-                                      "cuda:2147483648",
-                                      "cuda:99999999999999999999",
-                                      "cuda0",
-                                      "cudahost",
-                                      "cuda_",
-                                      "cuda-host",
-                                      "unknown:0",
-                                      "cpu:0.0",
-                                      "rocm:1\n"}) {
-    check(!device_from_name(text), std::string(text));
-  }
-  check(!device_from_name(std::string_view("cpu\0", 4)), "a NUL byte");
+  rejects(device_from_name, "", ":", ":0", "CPU", "cpu ", " cpu", "gpu", "cuda:", "cuda:-1",
+          "cuda:+1", "cuda: 1", "cuda:1 ", "cuda:01", "cuda:00", "cuda:0x1", "cuda:1:2", "cuda:a",
+          "cuda:2147483648", "cuda:99999999999999999999", "cuda0", "cudahost", "cuda_", "cuda-host",
+          "unknown:0", "cpu:0.0", "rocm:1\n", "cpu\0"sv);
 });
 
 const Case host("is_host()", [] {

@@ -31,43 +31,19 @@ bool all_zero(const StoragePtr& storage, std::size_t nbytes) {
 }
 
 const Case sizes("storages of all sizes are aligned and writable", [] {
-  for (const std::int64_t nbytes : {0,
-                                    1,
-                                    7,
-                                    8,
-                                    15,
-                                    16,
-                                    17,
-                                    199,
-                                    200,
-                                    201,
-                                    207,
-                                    208,
-                                    209,
-                                    247,
-                                    248,
-                                    249,
-                                    255,
-                                    256,
-                                    257,
-                                    1000,
-                                    4095,
-                                    4096,
-                                    4097,
-                                    65536,
-                                    131072,
-                                    1 << 20,
-                                    (4 << 20) - 1,
-                                    (4 << 20) + 4096 * 3 + 5}) {
-    for (const bool zeroed : {false, true}) {
-      const StoragePtr storage = new_storage(nbytes, zeroed);
-      const auto size = static_cast<std::size_t>(nbytes);
-      expect(reinterpret_cast<std::uintptr_t>(storage->data()) % kAlignment, 0U, text(nbytes));
-      check(storage->data() != nullptr && storage->writable() && !storage->foreign());
-      check(storage->device() == Device{} && storage->is_last_reference());
-      if (zeroed) check(all_zero(storage, size), text(nbytes));
-      std::memset(storage->data(), 0xA5, size);  // must not overwrite the header after the data
-      check(storage->is_last_reference() && storage->writable());
+  for (const std::int64_t edge :
+       {1, 8, 16, 200, 208, 248, 256, 1000, 4096, 65536, 131072, 1 << 20, 4 << 20}) {
+    for (const std::int64_t nbytes : {edge - 1, edge, edge + 1, edge + 4096 * 3 + 5}) {
+      for (const bool zeroed : {false, true}) {
+        const StoragePtr storage = new_storage(nbytes, zeroed);
+        const auto size = static_cast<std::size_t>(nbytes);
+        expect(reinterpret_cast<std::uintptr_t>(storage->data()) % kAlignment, 0U, text(nbytes));
+        check(storage->data() != nullptr && storage->writable() && !storage->foreign());
+        check(storage->device() == Device{} && storage->is_last_reference());
+        if (zeroed) check(all_zero(storage, size), text(nbytes));
+        std::memset(storage->data(), 0xA5, size);  // must not overwrite the header after the data
+        check(storage->is_last_reference() && storage->writable());
+      }
     }
   }
 });
