@@ -3,6 +3,7 @@
 
 #include "compute/kernels/families.hpp"
 #include "compute/kernels/kernel_rows.hpp"
+#include "compute/ops/functors/bitwise.hpp"
 
 namespace refarray::core::kernels {
 namespace {
@@ -18,10 +19,10 @@ constexpr auto kRows = std::to_array<KernelRow>({
     kernel_row<kGreaterEqual, functors::GreaterEqual>(),
     kernel_row<kMaximum, functors::Maximum>(),
     kernel_row<kMinimum, functors::Minimum>(),
-    kernel_row<kLogicalAnd, functors::LogicalAnd>(),
-    kernel_row<kLogicalOr, functors::LogicalOr>(),
-    kernel_row<kLogicalXor, functors::LogicalXor>(),
-    kernel_row<kLogicalNot, functors::LogicalNot>(),
+    kernel_row<kLogicalAnd, functors::BitwiseAnd>(),
+    kernel_row<kLogicalOr, functors::BitwiseOr>(),
+    kernel_row<kLogicalXor, functors::BitwiseXor>(),
+    kernel_row<kLogicalNot, functors::BitwiseInvert>(),
     kernel_row<kIsnan, functors::IsNan>(),
     kernel_row<kIsinf, functors::IsInf>(),
     kernel_row<kIsfinite, functors::IsFinite>(),

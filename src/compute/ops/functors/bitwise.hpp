@@ -6,35 +6,20 @@
 namespace refarray::core::functors {
 namespace {
 
-struct BitwiseAnd {
+/// Of bools the logical operation.
+template <auto kOf>
+struct Bitwise {
   template <class T>
   static constexpr T apply(T x, T y) noexcept {
     if constexpr (is_boolean<T>)
-      return boolean(truth(x) && truth(y));
+      return boolean(kOf(truth(x), truth(y)));
     else
-      return static_cast<T>(x & y);
+      return static_cast<T>(kOf(x, y));
   }
 };
-
-struct BitwiseOr {
-  template <class T>
-  static constexpr T apply(T x, T y) noexcept {
-    if constexpr (is_boolean<T>)
-      return boolean(truth(x) || truth(y));
-    else
-      return static_cast<T>(x | y);
-  }
-};
-
-struct BitwiseXor {
-  template <class T>
-  static constexpr T apply(T x, T y) noexcept {
-    if constexpr (is_boolean<T>)
-      return boolean(truth(x) != truth(y));
-    else
-      return static_cast<T>(x ^ y);
-  }
-};
+using BitwiseAnd = Bitwise<[](auto x, auto y) { return x & y; }>;
+using BitwiseOr = Bitwise<[](auto x, auto y) { return x | y; }>;
+using BitwiseXor = Bitwise<[](auto x, auto y) { return x ^ y; }>;
 
 struct BitwiseInvert {
   template <class T>
@@ -127,35 +112,20 @@ constexpr T round_of(T x) noexcept {
   return magnitude < kLimit ? with_sign(rounded, x) : x;
 }
 
-struct Floor {
+/// Integers stay as they are.
+template <auto kRound>
+struct Rounding {
   template <class T>
   static constexpr T apply(T x) noexcept {
     if constexpr (is_real_floating<T>)
-      return floor_of(x);
+      return kRound(x);
     else
       return x;
   }
 };
-
-struct Ceil {
-  template <class T>
-  static constexpr T apply(T x) noexcept {
-    if constexpr (is_real_floating<T>)
-      return ceil_of(x);
-    else
-      return x;
-  }
-};
-
-struct Trunc {
-  template <class T>
-  static constexpr T apply(T x) noexcept {
-    if constexpr (is_real_floating<T>)
-      return trunc_of(x);
-    else
-      return x;
-  }
-};
+using Floor = Rounding<[](auto x) { return floor_of(x); }>;
+using Ceil = Rounding<[](auto x) { return ceil_of(x); }>;
+using Trunc = Rounding<[](auto x) { return trunc_of(x); }>;
 
 struct Round {
   template <class T>

@@ -25,33 +25,18 @@ struct NotEqual {
   }
 };
 
-struct Less {
+/// Of real numbers.
+template <auto kHolds>
+struct Comparison {
   template <class T>
   static constexpr Boolean apply(T x, T y) noexcept {
-    return boolean(x < y);
+    return boolean(kHolds(x, y));
   }
 };
-
-struct LessEqual {
-  template <class T>
-  static constexpr Boolean apply(T x, T y) noexcept {
-    return boolean(x <= y);
-  }
-};
-
-struct Greater {
-  template <class T>
-  static constexpr Boolean apply(T x, T y) noexcept {
-    return boolean(x > y);
-  }
-};
-
-struct GreaterEqual {
-  template <class T>
-  static constexpr Boolean apply(T x, T y) noexcept {
-    return boolean(x >= y);
-  }
-};
+using Less = Comparison<[](auto x, auto y) { return x < y; }>;
+using LessEqual = Comparison<[](auto x, auto y) { return x <= y; }>;
+using Greater = Comparison<[](auto x, auto y) { return y < x; }>;
+using GreaterEqual = Comparison<[](auto x, auto y) { return y <= x; }>;
 
 /// The greater of two numbers: NaN if one is NaN, and +0 rather than -0.
 struct Maximum {
@@ -83,25 +68,6 @@ struct Minimum {
       return x < y ? x : y;
     }
   }
-};
-
-struct LogicalAnd {
-  static constexpr Boolean apply(Boolean x, Boolean y) noexcept {
-    return boolean(truth(x) && truth(y));
-  }
-};
-struct LogicalOr {
-  static constexpr Boolean apply(Boolean x, Boolean y) noexcept {
-    return boolean(truth(x) || truth(y));
-  }
-};
-struct LogicalXor {
-  static constexpr Boolean apply(Boolean x, Boolean y) noexcept {
-    return boolean(truth(x) != truth(y));
-  }
-};
-struct LogicalNot {
-  static constexpr Boolean apply(Boolean x) noexcept { return boolean(!truth(x)); }
 };
 
 struct IsNan {
