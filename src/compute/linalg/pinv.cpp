@@ -1,11 +1,9 @@
 // Implements ranks and pseudo-inverses by singular value decompositions.
-#include "compute/linalg/pinv.hpp"
-
 #include <algorithm>
 #include <array>
 #include <complex>
 
-#include "compute/linalg/decompositions/svd.hpp"
+#include "compute/linalg/decompositions/decompositions.hpp"
 #include "compute/linalg/matmul.hpp"
 #include "compute/ops/elementwise.hpp"
 

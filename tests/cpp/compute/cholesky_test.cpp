@@ -1,9 +1,8 @@
 // Tests Cholesky decompositions: residuals, triangles, matrices that are not positive definite.
-#include "compute/linalg/decompositions/cholesky.hpp"
-
 #include <limits>
 
 #include "check.hpp"
+#include "compute/linalg/decompositions/decompositions.hpp"
 #include "dense.hpp"
 
 namespace {

@@ -2,8 +2,7 @@
 #include <limits>
 
 #include "check.hpp"
-#include "compute/linalg/decompositions/eig.hpp"
-#include "compute/linalg/decompositions/eigh.hpp"
+#include "compute/linalg/decompositions/decompositions.hpp"
 #include "dense.hpp"
 
 namespace {

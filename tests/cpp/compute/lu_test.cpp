@@ -1,9 +1,8 @@
 // Tests determinants, inverses and linear systems: residuals, scaling, singular matrices, layouts.
-#include "compute/linalg/decompositions/lu.hpp"
-
 #include <limits>
 
 #include "check.hpp"
+#include "compute/linalg/decompositions/decompositions.hpp"
 #include "core/kernels/table.hpp"
 #include "dense.hpp"
 

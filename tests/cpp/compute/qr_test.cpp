@@ -1,9 +1,8 @@
 // Tests QR decompositions: residuals, orthogonality, shapes and layouts.
-#include "compute/linalg/decompositions/qr.hpp"
-
 #include <limits>
 
 #include "check.hpp"
+#include "compute/linalg/decompositions/decompositions.hpp"
 #include "dense.hpp"
 
 namespace {

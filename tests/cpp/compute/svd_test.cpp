@@ -1,9 +1,8 @@
 // Tests singular value decompositions: residuals, orthogonality, order, shapes and layouts.
-#include "compute/linalg/decompositions/svd.hpp"
-
 #include <limits>
 
 #include "check.hpp"
+#include "compute/linalg/decompositions/decompositions.hpp"
 #include "dense.hpp"
 
 namespace {

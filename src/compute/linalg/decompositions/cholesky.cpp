@@ -1,8 +1,7 @@
 // Implements Cholesky decompositions by blocks of columns.
-#include "compute/linalg/decompositions/cholesky.hpp"
-
 #include <vector>
 
+#include "compute/linalg/decompositions/decompositions.hpp"
 #include "compute/linalg/decompositions/parts/matrices.hpp"
 #include "compute/linalg/decompositions/parts/stack.hpp"
 

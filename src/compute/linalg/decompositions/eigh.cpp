@@ -1,9 +1,8 @@
 // Implements Hermitian eigenvalues: reduction to tridiagonal form, then implicit QR iterations.
-#include "compute/linalg/decompositions/eigh.hpp"
-
 #include <numeric>
 #include <vector>
 
+#include "compute/linalg/decompositions/decompositions.hpp"
 #include "compute/linalg/decompositions/parts/hermitian.hpp"
 #include "compute/linalg/decompositions/parts/matrices.hpp"
 #include "compute/linalg/decompositions/parts/reflections.hpp"

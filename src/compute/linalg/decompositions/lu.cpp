@@ -1,9 +1,8 @@
 // Implements the functions that an LU decomposition with partial pivoting computes.
-#include "compute/linalg/decompositions/lu.hpp"
-
 #include <numbers>
 #include <vector>
 
+#include "compute/linalg/decompositions/decompositions.hpp"
 #include "compute/linalg/decompositions/parts/matrices.hpp"
 #include "compute/linalg/decompositions/parts/stack.hpp"
 

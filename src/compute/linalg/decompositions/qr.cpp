@@ -1,8 +1,7 @@
 // Implements QR decompositions: Householder reflections of columns that are scaled first.
-#include "compute/linalg/decompositions/qr.hpp"
-
 #include <vector>
 
+#include "compute/linalg/decompositions/decompositions.hpp"
 #include "compute/linalg/decompositions/parts/matrices.hpp"
 #include "compute/linalg/decompositions/parts/reflections.hpp"
 #include "compute/linalg/decompositions/parts/stack.hpp"

@@ -1,9 +1,8 @@
 // Implements singular values: reduction to bidiagonal form, then implicit QR iterations.
-#include "compute/linalg/decompositions/svd.hpp"
-
 #include <numeric>
 #include <vector>
 
+#include "compute/linalg/decompositions/decompositions.hpp"
 #include "compute/linalg/decompositions/parts/bidiagonal.hpp"
 #include "compute/linalg/decompositions/parts/matrices.hpp"
 #include "compute/linalg/decompositions/parts/reflections.hpp"

@@ -1,13 +1,10 @@
 // cholesky(), qr(), the eigenvalues, and the singular values.
+#include "compute/linalg/decompositions/decompositions.hpp"
+
 #include <algorithm>
 #include <string>
 #include <utility>
 
-#include "compute/linalg/decompositions/cholesky.hpp"
-#include "compute/linalg/decompositions/eig.hpp"
-#include "compute/linalg/decompositions/eigh.hpp"
-#include "compute/linalg/decompositions/qr.hpp"
-#include "compute/linalg/decompositions/svd.hpp"
 #include "core/error.hpp"
 #include "extension/compute/linalg/matrix_arguments.hpp"
 #include "extension/compute/reduction_functions.hpp"

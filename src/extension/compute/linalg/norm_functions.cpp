@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "compute/linalg/decompositions/svd.hpp"
+#include "compute/linalg/decompositions/decompositions.hpp"
 #include "compute/linalg/norms.hpp"
 #include "core/error.hpp"
 #include "extension/compute/linalg/matrix_arguments.hpp"

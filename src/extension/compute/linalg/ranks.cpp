@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "compute/linalg/pinv.hpp"
+#include "compute/linalg/decompositions/decompositions.hpp"
 #include "core/error.hpp"
 #include "extension/compute/linalg/matrix_arguments.hpp"
 #include "extension/compute/operands.hpp"

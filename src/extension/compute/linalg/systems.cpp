@@ -2,7 +2,7 @@
 #include <string>
 #include <utility>
 
-#include "compute/linalg/decompositions/lu.hpp"
+#include "compute/linalg/decompositions/decompositions.hpp"
 #include "compute/linalg/matmul.hpp"
 #include "core/error.hpp"
 #include "core/promotion.hpp"
