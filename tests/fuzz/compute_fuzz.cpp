@@ -5,7 +5,6 @@
 #include "compute/ops/elementwise.hpp"
 #include "compute/ops/elementwise_rows.hpp"
 #include "compute/ops/reductions/reduce.hpp"
-#include "compute/ops/reductions/scan.hpp"
 #include "input.hpp"
 #include "naive_reductions.hpp"
 #include "placement.hpp"

@@ -5,7 +5,6 @@
 
 #include "compute/indexing/index_arrays.hpp"
 #include "compute/indexing/mask.hpp"
-#include "compute/sorting/sets.hpp"
 #include "compute/sorting/sort.hpp"
 #include "core/error.hpp"
 #include "input.hpp"

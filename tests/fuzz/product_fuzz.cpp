@@ -3,7 +3,6 @@
 
 #include "../cpp/compute/naive_products.hpp"
 #include "compute/linalg/matmul.hpp"
-#include "compute/linalg/vecdot.hpp"
 #include "input.hpp"
 #include "placement.hpp"
 

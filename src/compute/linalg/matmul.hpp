@@ -1,4 +1,4 @@
-// Matrix products of strided arrays.
+// Matrix products of strided arrays, and sums of products of vectors.
 #pragma once
 
 #include "core/array.hpp"
@@ -15,6 +15,12 @@ namespace refarray::core {
 /// part of its first factor times the second before the imaginary one. The bits do not depend on
 /// strides, threads or the instruction set. Throws kMemory. Returns false if interrupted.
 bool matmul(const ArrayView& out, const ArrayView& x1, const ArrayView& x2,
+            const InterruptCheck& interrupt);
+
+/// out[..., 0] = sum over k of conj(x1[..., k]) * x2[..., k]. x1 and x2 have the same shape and
+/// dtype, one that computations accept; `out` has extent 1 along the last axis and overlaps
+/// neither. Sums are those of reduce(). Throws kMemory. Returns false if interrupted.
+bool vecdot(const ArrayView& out, const ArrayView& x1, const ArrayView& x2,
             const InterruptCheck& interrupt);
 
 }  // namespace refarray::core

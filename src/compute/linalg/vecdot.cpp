@@ -1,10 +1,9 @@
 // Implements vecdot(): products of a part of the vectors, and their sums.
-#include "compute/linalg/vecdot.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 
+#include "compute/linalg/matmul.hpp"
 #include "compute/ops/elementwise.hpp"
 #include "compute/ops/reductions/reduce.hpp"
 

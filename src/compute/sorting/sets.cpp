@@ -1,6 +1,4 @@
 // Sets: sorted elements, and where they differ from the ones before them.
-#include "compute/sorting/sets.hpp"
-
 #include <algorithm>
 
 #include "compute/indexing/index_arrays.hpp"

@@ -12,7 +12,6 @@
 #include "compute/ops/elementwise.hpp"
 #include "compute/ops/reduction_rows.hpp"
 #include "compute/ops/reductions/reduce.hpp"
-#include "compute/ops/reductions/scan.hpp"
 #include "core/copy/copy.hpp"
 #include "core/error.hpp"
 #include "extension/capi/gil.hpp"

@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "compute/ops/contains.hpp"
-#include "compute/sorting/sets.hpp"
+#include "compute/sorting/sort.hpp"
 #include "core/error.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/compute/elementwise_functions.hpp"

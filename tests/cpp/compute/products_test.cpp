@@ -8,7 +8,6 @@
 
 #include "check.hpp"
 #include "compute/linalg/matmul.hpp"
-#include "compute/linalg/vecdot.hpp"
 #include "compute/ops/reductions/reduce.hpp"
 #include "core/copy/copy.hpp"
 #include "core/kernels/table.hpp"

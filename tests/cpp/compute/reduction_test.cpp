@@ -6,7 +6,6 @@
 
 #include "check.hpp"
 #include "compute/ops/reductions/reduce.hpp"
-#include "compute/ops/reductions/scan.hpp"
 #include "core/copy/copy.hpp"
 #include "naive.hpp"
 #include "operands.hpp"

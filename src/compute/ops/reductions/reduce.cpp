@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "compute/kernels_in_use.hpp"
-#include "compute/ops/reductions/scan.hpp"
 #include "compute/ops/reductions/work.hpp"
 #include "core/copy/chunks.hpp"
 #include "core/copy/copy.hpp"

@@ -1,10 +1,9 @@
 // scan(): sharing running sums and products among groups of sequences, in place or through tiles.
-#include "compute/ops/reductions/scan.hpp"
-
 #include <algorithm>
 #include <cstdlib>
 
 #include "compute/kernels_in_use.hpp"
+#include "compute/ops/reductions/reduce.hpp"
 #include "compute/ops/reductions/strided_axes.hpp"
 #include "core/copy/copy.hpp"
 #include "core/copy/walk.hpp"

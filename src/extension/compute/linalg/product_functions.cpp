@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "compute/linalg/matmul.hpp"
-#include "compute/linalg/vecdot.hpp"
 #include "compute/ops/elementwise.hpp"
 #include "core/error.hpp"
 #include "extension/capi/gil.hpp"
