@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,19 +42,8 @@ MAX_REFCOUNT_LINES, MAX_REFCOUNT_FILES = 9, 3
 CAPSULE_NAMES = ("dltensor", "used_dltensor", "dltensor_versioned", "used_dltensor_versioned")
 NOT_SOURCE = {"build", "dist", "_build", "__pycache__"}  # and every hidden folder except .ci
 TEXT = {
-    ".cpp",
-    ".hpp",
-    ".h",
-    ".c",
-    ".py",
-    ".pyi",
-    ".cmake",
-    ".txt",
-    ".toml",
-    ".md",
-    ".rst",
+    *("", ".cpp", ".hpp", ".h", ".c", ".py", ".pyi", ".cmake", ".txt", ".toml", ".md", ".rst"),
     ".yml",
-    "",
 }
 
 # Blanked before code is searched. A quote after a digit is a digit separator.
@@ -84,25 +73,17 @@ def blank(match: re.Match[str]) -> str:
     return re.sub(r"[^\n]", " ", match[0])
 
 
+#: Beginnings and ends of paths. The adversary is no product: it breaks the protocol on purpose and
+#: is in no layer.
+CPP = r".*\.(?:cpp|hpp|h)$"
+PRODUCT = r"(?:src|include)/(?!refarray/conformance/native/)"
+CPP_PRODUCT = PRODUCT + CPP
+
+
 @dataclass(frozen=True)
 class Source:
     path: str  # relative to the root, with forward slashes
     text: str
-
-    @property
-    def suffix(self) -> str:
-        return Path(self.path).suffix
-
-    @property
-    def is_cpp(self) -> bool:
-        return self.suffix in {".cpp", ".hpp", ".h"}
-
-    @property
-    def is_product(self) -> bool:
-        """False for the adversary, which breaks the protocol on purpose and is in no layer."""
-        return self.path.startswith(("src/", "include/")) and not self.path.startswith(
-            "src/refarray/conformance/native/"
-        )
 
     @property
     def layer(self) -> str | None:
@@ -110,23 +91,23 @@ class Source:
         return match[1] if match and match[1] in LAYERS else None
 
     @cached_property
-    def lines(self) -> list[str]:
-        return self.text.splitlines()
-
-    @cached_property
     def code(self) -> str:
         return COMMENT_OR_TEXT.sub(blank, self.text)
 
-    def grep(self, pattern: str, text: str | None = None) -> Iterator[tuple[int, str]]:
-        """Yields line number and match of every occurrence, in the code unless `text` is given."""
-        text = self.code if text is None else text
+    @cached_property
+    def included(self) -> str:
+        """The names of the included files, each on its line."""
+        found = (INCLUDE.match(line) for line in self.text.splitlines())
+        return "\n".join(match[1] if match else "" for match in found)
+
+    def grep(self, pattern: str, of: str = "code") -> Iterator[tuple[int, str]]:
+        """Yields line number and match of every occurrence in that attribute."""
+        text = getattr(self, of)
         for match in re.finditer(pattern, text, re.MULTILINE):
             yield text.count("\n", 0, match.start()) + 1, match[0].strip()
 
     def includes(self) -> Iterator[tuple[int, str]]:
-        for number, line in enumerate(self.lines, 1):
-            if match := INCLUDE.match(line):
-                yield number, match[1]
+        return self.grep(".+", "included")
 
 
 def read_tree(root: Path) -> list[Source]:
@@ -134,18 +115,20 @@ def read_tree(root: Path) -> list[Source]:
     for path in sorted(root.rglob("*")):
         parts = path.relative_to(root).parts
         hidden = any(part.startswith(".") and part != ".ci" for part in parts[:-1])
-        if (
-            hidden
-            or NOT_SOURCE.intersection(parts)
-            or path.suffix not in TEXT
-            or not path.is_file()
-        ):
+        if hidden or NOT_SOURCE.intersection(parts) or path.suffix not in TEXT:
+            continue
+        if not path.is_file():
             continue
         found.append(Source("/".join(parts), path.read_text(encoding="utf-8")))
     return found
 
 
-Rule = Callable[[list[Source]], Iterator[tuple[Source, int, str]]]
+def product(tree: list[Source]) -> list[Source]:
+    return [source for source in tree if re.match(CPP_PRODUCT, source.path)]
+
+
+Found = Iterator[tuple[Source, int, str]]
+Rule = Callable[[list[Source]], Found]
 RULES: dict[str, Rule] = {}
 
 
@@ -154,8 +137,140 @@ def rule(check: Rule) -> Rule:
     return check
 
 
+class Pattern(NamedTuple):
+    """What breaks a rule: each match, after the first `most`, in files `where` and not `but`."""
+
+    rule: str
+    pattern: str
+    message: str  # `{}`: the match
+    where: str = CPP_PRODUCT
+    of: str = "code"
+    but: str = "$"  # no path
+    most: int = 0
+
+
+def in_layer(name: str) -> str:
+    return rf"(?:src|include/refarray)/{name}/"
+
+
+#: The headers for extension modules: the only ones of include/ that see Python.h.
+PYTHON_HEADERS = "include/refarray/python/"
+FIRST_LINE = "the first line must say in one sentence what is in the file"
+QUOTES_WORDS = r"(?:tools/|tests/gates/test_)house\.py$|docs/findings"
+#: Absolute paths of one machine, and hosts of package registries.
+LOCAL = (
+    r"(?<![\w.$}])/(?:work|farm|root|tmp/ra|tmp/bash_jobs)/"
+    r"|deb[.]debian[.]org|pypi[.]org|python[h]osted|registry[.]npmjs"
+)
+#: Formulas of the first version's private language, each with the plain term.
+PLAIN_WORDS = {
+    r"^(?://|#|\"\"\") ?Owns\b": "say what is in the file",
+    r"\bstrangers?\b": "foreign, or another library",
+    r"\b[Bb]raid(?:s|ed)?\b": "interleave",
+    r"\b[Nn]ursery\b": "fork server",
+    r"\b(?:zoo|animals?)\b": "mutants",
+    r"\b(?:what|which) (?:became|becomes|came|comes) of\b": "the outcome",
+    r"\bwhoever\b": "name the caller, owner or user",
+    r"\b(?:has|have) gone\b": "name the event: freed, deleted, ended",
+    r"\bwhatever (?:that|it) costs\b": "name the limit",
+    r"\bso many times as much\b": "name the factor",
+    r"\bis asked for meanwhile\b": "prefetch",
+}
+PATTERNS = [
+    Pattern(
+        "python-only-in-extension",
+        r"^(?:Python|structmember)\.h$",
+        "{} belongs in src/extension",
+        where=PRODUCT,
+        of="included",
+        but=f"{in_layer('extension')}|{PYTHON_HEADERS}",
+    ),
+    Pattern(
+        "dlpack-header-only-in-dlpack",
+        r"^.*dlpack\.h$",
+        "{} belongs in the dlpack folders",
+        where=PRODUCT,
+        of="included",
+        but=rf"{in_layer('dlpack')}|{PYTHON_HEADERS}c_api\.h$",  # in C
+    ),
+    Pattern(
+        "eigen-only-in-linalg",
+        r"^(?:unsupported/)?Eigen/.*",
+        "{} belongs in src/compute/linalg",
+        where=CPP,
+        of="included",
+        but="src/compute/linalg/",
+    ),
+    Pattern(
+        "drivers-only-in-runtime",
+        r"\b(?:dlopen|dlsym|(?:cu|hip)[A-Z]\w*)\s*\(",
+        "{}...) belongs in src/runtime",
+        but=rf"{in_layer('runtime')}|src/extension/capi/lookup\.cpp$",  # Python's library
+    ),
+    *(
+        Pattern("first-line", rf"\A(?:#!.*\n)*+(?!{start})[\s\S]", FIRST_LINE, where, "text")
+        for where, start in (
+            (r".*\.[ch]pp$", "// "),
+            (r".*\.(?:cmake|toml)$", "# "),
+            (r".*\.pyi?$", '"""|# |r"""'),
+        )
+    ),
+    Pattern("no-goto", r"\bgoto\b", "goto", CPP),
+    Pattern("no-null-macro", r"\bNULL\b", "NULL: write nullptr", CPP),
+    Pattern(
+        "few-defines",
+        r"^[ \t]*#[ \t]*define\b",
+        f"the project has at most {MAX_DEFINES}",
+        most=MAX_DEFINES,
+    ),
+    Pattern(
+        "no-static-objects",
+        r"\bstatic\s+(?:(?:const|inline|constinit)\s+)*"
+        r"(?:PyObject\s*\*|PyTypeObject)\s*\w+\s*(?![\w\s(])",
+        "{}: Python objects live in the module state",
+    ),
+    Pattern(
+        "versions-only-in-compat",
+        r"\b(?:PY_VERSION_HEX|Py_LIMITED_API|Py_GIL_DISABLED)\b",
+        "{} belongs in src/extension/capi/compat.hpp",
+        but=r"src/extension/capi/(?:compat\.[ch]pp|lookup\.cpp)$"
+        rf"|{PYTHON_HEADERS}exchange\.hpp$",  # for other modules, which lack that header
+    ),
+    Pattern("nothing-local", LOCAL, "{}: a path of one machine, or a registry's host", "", "text"),
+    *(
+        Pattern("plain-words", word, f"{{!r}}: {better}", "", "text", QUOTES_WORDS)
+        for word, better in PLAIN_WORDS.items()
+    ),
+    *(
+        Pattern(
+            "nothing-vendored", f"(?:^|/){path}", "found by the build, never stored", "", "path"
+        )
+        for path in (r"dlpack\.h$", "Eigen/")
+    ),
+    Pattern(
+        "nothing-unfinished",
+        r"\b(?:TODO|FIXME|XXX|raise NotImplementedError)\b",
+        "{}: finish it, or open an issue",
+        where="(?:src|include|fakegpu|tests)/",
+        of="text",
+        but=r".*test_house\.py$",
+    ),
+]
+
+
+def breaches(tree: list[Source], name: str) -> Found:
+    for each in (pattern for pattern in PATTERNS if pattern.rule == name):
+        files = [s for s in tree if re.match(each.where, s.path) and not re.match(each.but, s.path)]
+        found = [(s, line, text) for s in files for line, text in s.grep(each.pattern, each.of)]
+        for source, line, text in found[each.most :]:
+            yield source, line, each.message.format(text)
+
+
+RULES |= {each.rule: partial(breaches, name=each.rule) for each in PATTERNS}
+
+
 @rule
-def layering(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+def layering(tree: list[Source]) -> Found:
     for source in tree:
         if source.layer is None:
             continue
@@ -176,7 +291,7 @@ def room(path: str) -> int | None:
 
 
 @rule
-def rooms(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+def rooms(tree: list[Source]) -> Found:
     for source in tree:
         own = room(source.path.removeprefix("src/"))
         if own is None:
@@ -188,11 +303,11 @@ def rooms(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
 
 
 @rule
-def unique_names(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+def unique_names(tree: list[Source]) -> Found:
     """A file name says which C++ file of src is meant. Python modules have their package."""
     seen: dict[str, str] = {}
     for source in tree:
-        if source.is_cpp and source.path.startswith("src/"):
+        if re.match(f"src/{CPP}", source.path):
             name = source.path.rpartition("/")[2]
             if seen.setdefault(name, source.path) != source.path:
                 yield source, 1, f"{name} is the name of {seen[name]} too"
@@ -209,12 +324,12 @@ def package(module: str) -> str:
 
 
 @rule
-def import_circles(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+def import_circles(tree: list[Source]) -> Found:
     """Neither modules nor folders import each other, in functions neither."""
     modules = {
         source.path[4:-3].removesuffix("/__init__").replace("/", "."): source
         for source in tree
-        if source.path.startswith("src/refarray/") and source.suffix == ".py"
+        if re.match(r"src/refarray/.*\.py$", source.path)
     }
     for node in (str, package):  # of modules, and of folders
         graph: dict[str, set[str]] = {}
@@ -239,7 +354,7 @@ KIT_IMPORTS = (
 
 
 @rule
-def kit_without_the_array(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+def kit_without_the_array(tree: list[Source]) -> Found:
     """The kit judges refarray as it does any library: by an adapter, with readers of its own."""
     for source in tree:
         if not source.path.startswith(KIT):
@@ -247,70 +362,9 @@ def kit_without_the_array(tree: list[Source]) -> Iterator[tuple[Source, int, str
         for line, name in source.includes():
             if name.partition("/")[0] in {"refarray", *LAYERS} and name != "dlpack/dlpack.h":
                 yield source, line, f"the kit includes {name}, which it judges"
-        for line, text in source.grep(r"^\s*(?:from|import) refarray\b.*$", source.text):
-            if source.suffix in {".py", ".pyi"} and not re.match(KIT_IMPORTS, text):
+        for line, text in source.grep(r"^\s*(?:from|import) refarray\b.*$", "text"):
+            if source.path.endswith((".py", ".pyi")) and not re.match(KIT_IMPORTS, text):
                 yield source, line, f"{text}: the kit imports nothing of what it judges"
-
-
-#: The headers for extension modules: the only ones of include/ that see Python.h.
-PYTHON_HEADERS = "include/refarray/python/"
-
-
-@rule
-def python_only_in_extension(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
-    for source in tree:
-        if (
-            source.is_product
-            and source.layer != "extension"
-            and not source.path.startswith(PYTHON_HEADERS)
-        ):
-            for line, name in source.includes():
-                if name in {"Python.h", "structmember.h"}:
-                    yield source, line, f"{name} belongs in src/extension"
-
-
-@rule
-def dlpack_header_only_in_dlpack(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
-    for source in tree:
-        if (
-            source.is_product
-            and source.layer != "dlpack"
-            and source.path != f"{PYTHON_HEADERS}c_api.h"  # in C
-        ):
-            for line, name in source.includes():
-                if name.endswith("dlpack.h"):
-                    yield source, line, f"{name} belongs in the dlpack folders"
-
-
-@rule
-def eigen_only_in_linalg(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
-    for source in tree:
-        if source.is_cpp and not source.path.startswith("src/compute/linalg/"):
-            for line, name in source.includes():
-                if name.startswith(("Eigen/", "unsupported/Eigen/")):
-                    yield source, line, f"{name} belongs in src/compute/linalg"
-
-
-@rule
-def drivers_only_in_runtime(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
-    for source in tree:
-        if source.path == "src/extension/capi/lookup.cpp":  # asks the interpreter's library
-            continue
-        if source.is_cpp and source.is_product and source.layer != "runtime":
-            for line, name in source.grep(r"\b(?:dlopen|dlsym|(?:cu|hip)[A-Z]\w*)\s*\("):
-                yield source, line, f"{name}...) belongs in src/runtime"
-
-
-@rule
-def first_line(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
-    starts = {".cpp": ("// ",), ".hpp": ("// ",), ".cmake": ("# ",), ".toml": ("# ",)}
-    for source in tree:
-        lines = [line for line in source.lines if not line.startswith("#!")]
-        start = starts.get(
-            source.suffix, ('"""', "# ", 'r"""') if source.suffix in {".py", ".pyi"} else ()
-        )
-        if start and lines and not lines[0].startswith(start):
-            yield source, 1, "the first line must say in one sentence what is in the file"
 
 
 def functions(source: Source) -> Iterator[tuple[int, int, str]]:
@@ -350,123 +404,45 @@ def matching_brace(code: str, start: int) -> int:
 
 
 @rule
-def function_length(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
-    for source in tree:
-        if source.is_cpp:
-            for line, length, heading in functions(source):
-                if length > MAX_FUNCTION_LINES:
-                    yield (
-                        source,
-                        line,
-                        f"{length} lines, at most {MAX_FUNCTION_LINES}: {heading[:60]}",
-                    )
+def function_length(tree: list[Source]) -> Found:
+    for source in (each for each in tree if re.match(CPP, each.path)):
+        for line, length, heading in functions(source):
+            if length > MAX_FUNCTION_LINES:
+                message = f"{length} lines, at most {MAX_FUNCTION_LINES}: {heading[:60]}"
+                yield source, line, message
 
 
 @rule
-def no_goto(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
-    for source in tree:
-        if source.is_cpp:
-            for line, _ in source.grep(r"\bgoto\b"):
-                yield source, line, "goto"
-
-
-@rule
-def no_null_macro(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
-    for source in tree:
-        if source.is_cpp:
-            for line, _ in source.grep(r"\bNULL\b"):
-                yield source, line, "NULL: write nullptr"
-
-
-@rule
-def few_defines(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
-    product = [source for source in tree if source.is_cpp and source.is_product]
-    defines = [
-        (source, line) for source in product for line, _ in source.grep(r"^[ \t]*#[ \t]*define\b")
-    ]
-    for source, line in defines[MAX_DEFINES:]:
-        yield source, line, f"#define number {len(defines)}; the project has at most {MAX_DEFINES}"
-
-
-@rule
-def no_static_objects(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
-    static = r"\bstatic\s+(?:(?:const|inline|constinit)\s+)*"
-    variable = static + r"(?:PyObject\s*\*|PyTypeObject)\s*\w+\s*(?![\w\s(])"
-    for source in tree:
-        if source.is_cpp and source.is_product:
-            for line, name in source.grep(variable):
-                yield source, line, f"{name}: Python objects live in the module state"
-
-
-@rule
-def few_reference_counts(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+def few_reference_counts(tree: list[Source]) -> Found:
     count = r"^.*\bPy_(?:X?INCREF|X?DECREF|CLEAR|X?NewRef|X?SETREF)\b.*$"
-    product = [source for source in tree if source.is_cpp and source.is_product]
-    lines = [(source, line) for source in product for line, _ in source.grep(count)]
+    lines = [(source, line) for source in product(tree) for line, _ in source.grep(count)]
     for source, line in lines[MAX_REFCOUNT_LINES:]:
-        yield (
-            source,
-            line,
-            f"reference counting by hand, line {len(lines)} of at most {MAX_REFCOUNT_LINES}",
-        )
+        yield source, line, f"reference counting by hand in more than {MAX_REFCOUNT_LINES} lines"
     files = sorted({source.path for source, _ in lines})
     if len(files) > MAX_REFCOUNT_FILES:
-        yield (
-            lines[-1][0],
-            lines[-1][1],
-            f"reference counting in more than {MAX_REFCOUNT_FILES} files: {files}",
-        )
-
-
-VERSION_FILES = (
-    "src/extension/capi/compat.cpp",
-    "src/extension/capi/compat.hpp",
-    "src/extension/capi/lookup.cpp",
-    "include/refarray/python/exchange.hpp",  # for other modules, which lack that header
-)
+        yield *lines[-1], f"reference counting in more than {MAX_REFCOUNT_FILES} files: {files}"
 
 
 @rule
-def versions_only_in_compat(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
-    for source in tree:
-        if source.is_cpp and source.is_product and source.path not in VERSION_FILES:
-            for line, name in source.grep(r"\b(?:PY_VERSION_HEX|Py_LIMITED_API|Py_GIL_DISABLED)\b"):
-                yield source, line, f"{name} belongs in src/extension/capi/compat.hpp"
-
-
-@rule
-def no_stray_try(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
-    for source in tree:
-        if (
-            source.is_cpp
-            and source.is_product
-            and not source.path.startswith("src/extension/capi/errors.")
-        ):
+def no_stray_try(tree: list[Source]) -> Found:
+    for source in product(tree):
+        if not source.path.startswith("src/extension/capi/errors."):
+            lines = source.text.splitlines()
             for line, _ in source.grep(r"\btry\b"):
-                if not any(
-                    "// boundary:" in text for text in source.lines[max(line - 2, 0) : line]
-                ):
-                    yield (
-                        source,
-                        line,
-                        "try without a `// boundary:` comment that says why it must be here",
-                    )
+                if not any("// boundary:" in text for text in lines[max(line - 2, 0) : line]):
+                    yield source, line, "try without a `// boundary:` comment that says why"
 
 
 @rule
-def capsule_names_once(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+def capsule_names_once(tree: list[Source]) -> Found:
     home = "include/refarray/dlpack/wire.hpp"
-    product = [source for source in tree if source.is_cpp and source.is_product]
     for name in CAPSULE_NAMES:
-        places = [
-            (source, line)
-            for source in product
-            for line, _ in source.grep(f'"{name}"', source.text)
-        ]
+        places = [(s, line) for s in product(tree) for line, _ in s.grep(f'"{name}"', "text")]
         at_home = [place for place in places if place[0].path == home]
-        for source, line in [place for place in places if place not in at_home[:1]]:
-            yield source, line, f'"{name}" is written once, in {home}'
-        for source in product:
+        for source, line in places:
+            if (source, line) not in at_home[:1]:
+                yield source, line, f'"{name}" is written once, in {home}'
+        for source in tree:
             if source.path == home and not at_home:
                 yield source, 1, f'"{name}" is not here, its one home'
 
@@ -489,85 +465,18 @@ IS_CHECKED = re.compile(r"(?:check|check_number)(?:<|\((?:calling(?:<|\(\[[^]]*\
 
 
 @rule
-def checked_status(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
-    for source in tree:
-        if not source.is_cpp or not source.is_product:
-            continue
+def checked_status(tree: list[Source]) -> Found:
+    for source in product(tree):
         for line, name in source.grep(rf"\b(?:{SWALLOW})(?=\s*[(>])"):
-            yield (
-                source,
-                line,
-                f"{name}() swallows exceptions: ask with a function that reports them",
-            )
+            yield source, line, f"{name}() swallows exceptions: ask with one that reports them"
+        lines = source.text.splitlines()
         for match in re.finditer(rf"\b(?:({STATUS})|{NUMBERS})(?=\s*[(>])", source.code):
             before = re.sub(r"\s", "", source.code[max(0, match.start() - 200) : match.start()])
             line = source.code.count("\n", 0, match.start()) + 1
-            near = " ".join(source.lines[max(0, line - 2) : line + 3])
+            near = " ".join(lines[max(0, line - 2) : line + 3])
             told = r"[<!=]=? 0\b" if match[1] else r"PyErr_Occurred\(\)"
             if not IS_CHECKED.search(before) and not re.search(f"{told}|// .*cannot fail", near):
                 yield source, line, f"{match[0]}() may fail: check(), or say why it cannot fail"
-
-
-#: Absolute paths of one machine, and hosts of package registries.
-LOCAL = (
-    r"(?<![\w.$}])/(?:work|farm|root|tmp/ra|tmp/bash_jobs)/"
-    r"|deb[.]debian[.]org|pypi[.]org|python[h]osted|registry[.]npmjs"
-)
-
-
-@rule
-def nothing_local(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
-    for source in tree:
-        for line, name in source.grep(LOCAL, source.text):
-            yield source, line, f"{name}: a path of one machine, or a registry's host"
-
-
-#: Formulas of the first version's private language, each with the plain term.
-PLAIN_WORDS = {
-    r"^(?://|#|\"\"\") ?Owns\b": "say what is in the file",
-    r"\bstrangers?\b": "foreign, or another library",
-    r"\b[Bb]raid(?:s|ed)?\b": "interleave",
-    r"\b[Nn]ursery\b": "fork server",
-    r"\b(?:zoo|animals?)\b": "mutants",
-    r"\b(?:what|which) (?:became|becomes|came|comes) of\b": "the outcome",
-    r"\bwhoever\b": "name the caller, owner or user",
-    r"\b(?:has|have) gone\b": "name the event: freed, deleted, ended",
-    r"\bwhatever (?:that|it) costs\b": "name the limit",
-    r"\bso many times as much\b": "name the factor",
-    r"\bis asked for meanwhile\b": "prefetch",
-}
-QUOTES_WORDS = ("tools/house.py", "tests/gates/test_house.py")
-
-
-@rule
-def plain_words(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
-    for source in tree:
-        if source.path in QUOTES_WORDS or source.path.startswith("docs/findings"):
-            continue
-        for pattern, better in PLAIN_WORDS.items():
-            for line, word in source.grep(pattern, source.text):
-                yield source, line, f"{word!r}: {better}"
-
-
-@rule
-def nothing_vendored(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
-    for source in tree:
-        if source.path.rpartition("/")[2] == "dlpack.h":
-            yield source, 1, "dlpack.h is found by the build, never stored"
-        if "/Eigen/" in f"/{source.path}":
-            yield source, 1, "Eigen is found by the build, never stored"
-
-
-@rule
-def nothing_unfinished(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
-    for source in tree:
-        if source.path.startswith(
-            ("src/", "include/", "fakegpu/", "tests/")
-        ) and not source.path.endswith("test_house.py"):
-            for line, word in source.grep(
-                r"\b(?:TODO|FIXME|XXX|raise NotImplementedError)\b", source.text
-            ):
-                yield source, line, f"{word}: finish it, or open an issue"
 
 
 def top_level(root: Path) -> Iterator[Finding]:
