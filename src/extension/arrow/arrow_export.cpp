@@ -1,6 +1,5 @@
 // Array.__arrow_c_array__: one-dimensional arrays as Arrow arrays (Arrow C data interface).
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -17,6 +16,7 @@
 #include "extension/copy/copying.hpp"
 #include "extension/copy/ways_out.hpp"
 #include "extension/interop/buffer.hpp"
+#include "extension/interop/dtype_codes.hpp"
 #include "extension/objects/array_object.hpp"
 #include "refarray/core/dtype.hpp"
 
@@ -76,46 +76,13 @@ using ArrowPtr = std::unique_ptr<Struct, ReleaseArrow>;
 
 // --- Format strings.
 
-struct ArrowFormat {
-  DType dtype;
-  const char* text;
-};
-constexpr std::array<ArrowFormat, 12> kFormats{{
-    {{Kind::kBool, 8}, "b"},
-    {{Kind::kInt, 8}, "c"},
-    {{Kind::kUInt, 8}, "C"},
-    {{Kind::kInt, 16}, "s"},
-    {{Kind::kUInt, 16}, "S"},
-    {{Kind::kInt, 32}, "i"},
-    {{Kind::kUInt, 32}, "I"},
-    {{Kind::kInt, 64}, "l"},
-    {{Kind::kUInt, 64}, "L"},
-    {{Kind::kFloat, 16}, "e"},
-    {{Kind::kFloat, 32}, "f"},
-    {{Kind::kFloat, 64}, "g"},
-}};
-
 /// The integers up to 2 to this power are exact in a float of so many bits.
 constexpr int exact_bits(int float_bits) noexcept {
   return float_bits == 16 ? 11 : float_bits == 32 ? 24 : 53;
 }
 
-/// The format string of a dtype, null-terminated, or nullptr if Arrow has no such type. Arrow's
-/// bool is a bit, ours a byte.
-const char* arrow_format(const DType& dtype) noexcept {
-  for (const ArrowFormat& row : kFormats) {
-    if (row.dtype == dtype) return row.text;
-  }
-  return nullptr;
-}
-
-/// The dtype of a format string. Nothing for types other than bool and numbers.
-std::optional<DType> dtype_of_arrow_format(std::string_view format) noexcept {
-  for (const ArrowFormat& row : kFormats) {
-    if (format == row.text) return row.dtype;
-  }
-  return std::nullopt;
-}
+/// The format string of a dtype, null-terminated, or nullptr if Arrow has no such type.
+const char* arrow_format(const DType& dtype) noexcept { return code_of(&DTypeCodes::arrow, dtype); }
 
 /// Whether `to` has every value of `from`; both are dtypes with a format. False for bool.
 bool keeps_values(const DType& from, const DType& to) noexcept {
@@ -297,7 +264,7 @@ core::DType requested_dtype(PyObject* request, const core::DType& own) {
     core::fail(Fault::kValue, "requested_schema has been released");
   const bool encoded = schema->dictionary != nullptr && schema->dictionary->format != nullptr;
   const std::string_view format(encoded ? schema->dictionary->format : schema->format);
-  const auto dtype = dtype_of_arrow_format(format);
+  const auto dtype = dtype_of_code(&DTypeCodes::arrow, format);
   if (!dtype || schema->n_children != 0) {
     constexpr std::size_t kLongest = 60;
     core::fail(Fault::kValue, "requested_schema has the format '", format.substr(0, kLongest),

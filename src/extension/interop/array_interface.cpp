@@ -2,7 +2,6 @@
 // __array_struct__, the array interface as a C struct in a capsule.
 #include "extension/interop/array_interface.hpp"
 
-#include <array>
 #include <bit>
 #include <cstdint>
 #include <string>
@@ -15,6 +14,7 @@
 #include "extension/copy/ways_out.hpp"
 #include "extension/interop/borrowed_storage.hpp"
 #include "extension/interop/buffer.hpp"
+#include "extension/interop/dtype_codes.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/conversions.hpp"
 #include "extension/objects/foreign_objects.hpp"
@@ -23,42 +23,18 @@ namespace refarray::extension {
 
 // --- Typestr codes, and export.
 
+using core::DType;
+
 namespace {
 
-using core::DType;
-using core::Kind;
-
-struct TypeCode {
-  DType dtype;
-  std::string_view text;  // without the byte order
-};
-constexpr std::array<TypeCode, 14> kCodes{{
-    {{Kind::kBool, 8}, "b1"},
-    {{Kind::kInt, 8}, "i1"},
-    {{Kind::kUInt, 8}, "u1"},
-    {{Kind::kInt, 16}, "i2"},
-    {{Kind::kUInt, 16}, "u2"},
-    {{Kind::kInt, 32}, "i4"},
-    {{Kind::kUInt, 32}, "u4"},
-    {{Kind::kInt, 64}, "i8"},
-    {{Kind::kUInt, 64}, "u8"},
-    {{Kind::kFloat, 16}, "f2"},
-    {{Kind::kFloat, 32}, "f4"},
-    {{Kind::kFloat, 64}, "f8"},
-    {{Kind::kComplex, 64}, "c8"},
-    {{Kind::kComplex, 128}, "c16"},
-}};
 constexpr char kNative = std::endian::native == std::endian::little ? '<' : '>';
 
 }  // namespace
 
 std::optional<std::string> typestr_of(const DType& dtype) {
-  for (const TypeCode& code : kCodes) {
-    if (code.dtype == dtype) {
-      return std::string(1, dtype.bits == 8 ? '|' : kNative).append(code.text);
-    }
-  }
-  return std::nullopt;
+  const char* code = code_of(&DTypeCodes::typestr, dtype);
+  if (code == nullptr) return std::nullopt;
+  return std::string(1, dtype.bits == 8 ? '|' : kNative).append(code);
 }
 
 std::optional<DType> dtype_of_typestr(std::string_view typestr) noexcept {
@@ -67,13 +43,10 @@ std::optional<DType> dtype_of_typestr(std::string_view typestr) noexcept {
     order = typestr[0];
     typestr.remove_prefix(1);
   }
-  for (const TypeCode& code : kCodes) {
-    if (code.text != typestr) continue;
-    // Single bytes have no order. For NumPy '|' means the native order of larger ones.
-    const bool native = code.dtype.bits == 8 || order == kNative || order == '=' || order == '|';
-    return native ? std::optional(code.dtype) : std::nullopt;
-  }
-  return std::nullopt;
+  const auto dtype = dtype_of_code(&DTypeCodes::typestr, typestr);
+  // Single bytes have no order. For NumPy '|' means the native order of larger ones.
+  const bool native = order == kNative || order == '=' || order == '|';
+  return dtype && (native || dtype->bits == 8) ? dtype : std::nullopt;
 }
 
 Ref byte_strides_of(const core::ArrayView& array) {

@@ -13,6 +13,7 @@
 #include "extension/copy/copying.hpp"
 #include "extension/copy/ways_out.hpp"
 #include "extension/interop/borrowed_storage.hpp"
+#include "extension/interop/dtype_codes.hpp"
 #include "extension/interop/scalars.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/conversions.hpp"
@@ -26,34 +27,6 @@ namespace {
 
 using core::DType;
 using core::Kind;
-
-/// NumPy keeps `long` and `long long` apart even where both have 64 bits, and its int64 is `long`
-/// there. Libraries that look NumPy's types up by identity know only that one.
-constexpr bool kLongIs64 = sizeof(long) == 8;
-
-/// The exported code of each dtype: one that memoryview can read, without the default prefix '@'.
-/// complex32 has none: NumPy reads PEP 3118's Ze as a type of another size and raises RuntimeError.
-struct ExportedFormat {
-  DType dtype;
-  const char* format;
-};
-constexpr std::array<ExportedFormat, 14> kExported{{
-    {{Kind::kBool, 8}, "?"},
-    {{Kind::kInt, 8}, "b"},
-    {{Kind::kUInt, 8}, "B"},
-    {{Kind::kInt, 16}, "h"},
-    {{Kind::kUInt, 16}, "H"},
-    {{Kind::kInt, 32}, "i"},
-    {{Kind::kUInt, 32}, "I"},
-    {{Kind::kInt, 64}, kLongIs64 ? "l" : "q"},
-    {{Kind::kUInt, 64}, kLongIs64 ? "L" : "Q"},
-    {{Kind::kFloat, 16}, "e"},
-    {{Kind::kFloat, 32}, "f"},
-    {{Kind::kFloat, 64}, "d"},
-    {{Kind::kComplex, 64}, "Zf"},
-    {{Kind::kComplex, 128}, "Zd"},
-}};
-static_assert(sizeof(short) == 2 && sizeof(int) == 4 && sizeof(long long) == 8);
 
 constexpr std::uint8_t bits_of(std::size_t bytes) noexcept {
   return static_cast<std::uint8_t>(bytes * 8);
@@ -106,10 +79,7 @@ std::string_view without_count(std::string_view format) noexcept {
 }  // namespace
 
 const char* buffer_format(const DType& dtype) noexcept {
-  for (const ExportedFormat& row : kExported) {
-    if (row.dtype == dtype) return row.format;
-  }
-  return nullptr;
+  return code_of(&DTypeCodes::buffer, dtype);
 }
 
 std::optional<DType> dtype_of_format(std::string_view format) noexcept {
@@ -128,9 +98,7 @@ std::optional<DType> dtype_of_format(std::string_view format) noexcept {
   }
   if (format == "l" && standard_sizes) return DType{Kind::kInt, 32};
   if (format == "L" && standard_sizes) return DType{Kind::kUInt, 32};
-  for (const ExportedFormat& row : kExported) {
-    if (format == row.format) return row.dtype;
-  }
+  if (const auto dtype = dtype_of_code(&DTypeCodes::buffer, format)) return dtype;
   if (format == "Ze") return DType{Kind::kComplex, 32};
   if (format.size() != 1) return std::nullopt;
   if (const auto dtype = alias(format[0])) return dtype;
