@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path += [str(ROOT / "tools" / "gates"), str(Path(__file__).parent)]
 
 import old_glibc  # noqa: E402
-from common import configure, headers, quiet, run, say, tool  # noqa: E402
+from common import configure, headers, output, quiet, run, say, tool  # noqa: E402
 from interpreter import cache_folder  # noqa: E402
 
 WORK = ROOT / "build" / "wheels"
@@ -86,12 +86,7 @@ def compiled_objects() -> Path:
     folder = ROOT / "build" / "wheel-objects"
     say("kernels and decompositions, once for all wheels")
     configure(folder, "-DREFARRAY_TESTS=OFF")
-    listed = subprocess.run(
-        [tool("ninja"), "-C", folder, "-t", "targets", "all"],
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
+    listed = output([tool("ninja"), "-C", folder, "-t", "targets", "all"])
     targets = sorted(set(re.findall(rf"^({OBJECTS}): phony", listed, re.MULTILINE)))
     if not targets:
         sys.exit(f"the build in {folder} has no targets {OBJECTS}")

@@ -32,7 +32,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 
-from common import ROOT, configure, quiet, say, tool  # noqa: E402
+from common import ROOT, configure, output, quiet, say, tool  # noqa: E402
 from places import Mutant, find, instrument  # noqa: E402
 
 SURVIVORS, RATES = HERE / "survivors.toml", HERE / "rates.toml"
@@ -64,9 +64,8 @@ class Tree:
 
     def sources(self) -> list[str]:
         """The tracked and new files of the repository."""
-        command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-        done = subprocess.run(command, cwd=self.root, check=True, capture_output=True, text=True)
-        names = (name for name in done.stdout.splitlines() if (self.root / name).is_file())
+        listed = ["git", "-C", self.root, "ls-files", "-co", "--exclude-standard"]
+        names = (name for name in output(listed).splitlines() if (self.root / name).is_file())
         return [name for name in names if name.split("/")[0] not in {"docs", "benchmarks"}]
 
     def write(self) -> None:
@@ -366,14 +365,12 @@ def rate(of: Counter[str]) -> float:
 
 
 def summary(counts: dict[str, Counter[str]], given: argparse.Namespace) -> str:
-    command = ["git", "rev-parse", "--short=12", "HEAD"]
-    done = subprocess.run(command, cwd=given.root, check=False, capture_output=True, text=True)
-    head = (
-        "# The rates of killed mutants, which may not fall. `make mutants RECORD=1` writes them.\n"
-    )
-    head += f'date = "{date.today()}"\ncommit = "{done.stdout.strip()}"\nseed = {given.seed}\n'
     lines = [
-        f"{head}limit = {min(given.limit, given.most)}",
+        "# The rates of killed mutants, which may not fall. `make mutants RECORD=1` writes them.",
+        f'date = "{date.today()}"',
+        f'commit = "{output(["git", "-C", given.root, "rev-parse", "--short=12", "HEAD"])}"',
+        f"seed = {given.seed}",
+        f"limit = {min(given.limit, given.most)}",
         "",
         f"[folders] # rate, {', '.join(COLUMNS)}",
     ]

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import partner_environments as environments
+from common import output
 from partner_environments import ROOT, Environment, say, show
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "docs"))
@@ -204,6 +205,5 @@ def run_all(names: Iterable[str], base: Path, wheel: Path, update: bool) -> bool
 
 
 def save(known: dict[str, Any], base: Path) -> None:
-    command = [base, "-c", "import platform; print(platform.python_version())"]
-    version = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+    version = output([base, "-c", "import platform; print(platform.python_version())"])
     calls_page.save({"python": version, "libraries": known["libraries"]})
