@@ -137,19 +137,20 @@ def _transposes() -> Iterator[Case]:
 
 def _images() -> Iterator[Case]:
     batch = "f32 (32,64,56,56)"
-    for id_, title, shape, axes, target in (
-        ("B6 to", f"NCHW->NHWC {batch}", (32, 64, 56, 56), (0, 2, 3, 1), 1.5),
-        ("B6 from", f"NHWC->NCHW {batch}", (32, 56, 56, 64), (0, 3, 1, 2), 1.5),
-        ("B7 u8 to", "planar->packed u8 224", (3, 224, 224), (1, 2, 0), 1.6),
-        ("B7 u8 from", "packed->planar u8 224", (224, 224, 3), (2, 0, 1), 2.5),
-        ("B7 f32 to", "planar->packed f32 16x512", (16, 3, 512, 512), (0, 2, 3, 1), 1.15),
-        ("B7 f32 from", "packed->planar f32 16x512", (16, 512, 512, 3), (0, 3, 1, 2), 1.45),
-        ("B8 f32", "reversed axes f32 64^4", (64,) * 4, (3, 2, 1, 0), 3.2),
-        ("B8 u8", "reversed axes u8", (32, 32, 32, 8), (3, 2, 1, 0), 6.0),
-        ("B9", "(0,2,1,3) f32 attention", (16, 1024, 16, 64), (0, 2, 1, 3), 1.4),
-    ):
-        dtype = "uint8" if " u8" in title else "float32"
-        yield permuted(id_, title, dtype, shape, axes, target)
+    f32, u8 = "float32", "uint8"
+    rows: tuple[tuple[str, str, str, Shape, Shape, float], ...] = (
+        ("B6 to", f"NCHW->NHWC {batch}", f32, (32, 64, 56, 56), (0, 2, 3, 1), 1.5),
+        ("B6 from", f"NHWC->NCHW {batch}", f32, (32, 56, 56, 64), (0, 3, 1, 2), 1.5),
+        ("B7 u8 to", "planar->packed u8 224", u8, (3, 224, 224), (1, 2, 0), 1.6),
+        ("B7 u8 from", "packed->planar u8 224", u8, (224, 224, 3), (2, 0, 1), 2.5),
+        ("B7 f32 to", "planar->packed f32 16x512", f32, (16, 3, 512, 512), (0, 2, 3, 1), 1.15),
+        ("B7 f32 from", "packed->planar f32 16x512", f32, (16, 512, 512, 3), (0, 3, 1, 2), 1.45),
+        ("B8 f32", "reversed axes f32 64^4", f32, (64,) * 4, (3, 2, 1, 0), 3.2),
+        ("B8 u8", "reversed axes u8", u8, (32, 32, 32, 8), (3, 2, 1, 0), 6.0),
+        ("B9", "(0,2,1,3) f32 attention", f32, (16, 1024, 16, 64), (0, 2, 1, 3), 1.4),
+    )
+    for row in rows:
+        yield permuted(*row)
 
 
 def growing() -> Iterator[Case]:

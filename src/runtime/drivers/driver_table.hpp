@@ -1,6 +1,5 @@
 // DriverTable: the driver functions we call, with one signature for both vendors, their types and
-// constants. Filled from
-// libcuda in cuda.cpp and from libamdhip64 in hip.cpp.
+// constants. Filled from libcuda in cuda.cpp and from libamdhip64 in hip.cpp.
 #pragma once
 
 #include <cstddef>
