@@ -6,7 +6,7 @@ from typing import Any
 
 import refarray
 
-from .case import add, case, expect, refused
+from .case import OUT_OF_RANGE, add, case, expect, refused
 
 
 class Tuple(tuple):
@@ -64,7 +64,6 @@ def label(value: Any) -> str:
     return text.replace(" ", "") or type(value).__name__
 
 
-OUT_OF_RANGE = (BufferError, ValueError, OverflowError)
 #: Rows of the catalogue, the argument, the end of the case's name, the exceptions, the values.
 BAD: list[tuple[str, str, str, tuple[type[Exception], ...], list[Any]]] = [
     ("R77", "max_version", "", (TypeError,), [(), (1,), (1, 2, 3), [1, 0], {1: 0}, {1, 0}]),

@@ -10,6 +10,9 @@ from typing import Any
 
 Body = Callable[[Any], Any]
 
+#: What a number that no device has may raise.
+OUT_OF_RANGE = (BufferError, OverflowError, ValueError)
+
 #: Kinds of violation, worst first; the columns of the table that `make gate G=trust` prints.
 KINDS = ("crash", "double deleter", "leak", "silent accept", "other")
 

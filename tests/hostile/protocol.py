@@ -10,7 +10,7 @@ from native.producers import Recorder, knowing
 
 import refarray
 
-from .case import add, case, expect, expect_deleter_calls, refused
+from .case import OUT_OF_RANGE, add, case, expect, expect_deleter_calls, refused
 
 VALUES = [0.0, 1.0, 2.0]
 
@@ -280,7 +280,6 @@ def import_from_device(adv: Any, device: Any, *kinds: type[BaseException]) -> No
     )
 
 
-OUT_OF_RANGE = (BufferError, OverflowError, ValueError)
 for _label, _device, *_kinds in (
     ("list", [1, 0], TypeError),
     ("three", (1, 0, 0), TypeError),

@@ -23,9 +23,9 @@ ELSEWHERE = (
     *("benchmarks", "browser", "c_table", "cli", "commands", "conformance"),
     *("conformance_devices", "consumers", "docs", "driver_traps", "drivers", "exit"),
     *("extensions", "findings", "foreign", "fork_server", "gates", "generated_mutants", "gpu"),
-    *("gpu_copies", "gpu_faults", "gpu_first_use", "gpu_hardware", "gpu_kernels"),
+    *("gpu_copies", "gpu_first_use", "gpu_hardware", "gpu_kernels"),
     *("hang_detector", "hostile", "house", "kit_errors", "kit_in_ci", "matrix", "mutants"),
-    *("no_device", "oom", "package", "picture", "pytest_plugin", "readers", "reading"),
+    *("oom", "package", "picture", "pytest_plugin", "readers"),
     *("releases", "report_schema", "repros", "requirements", "spy", "trace", "verification"),
 )
 PARTNER = re.compile(r"^\s*(import|from) (numpy|ml_dtypes|tvm_ffi|hypothesis)\b", re.MULTILINE)

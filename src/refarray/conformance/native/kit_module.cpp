@@ -62,11 +62,10 @@ void delete_unconsumed(PyObject* capsule) noexcept {
   }
 }
 
-bool call_predicate(const char* name, const char* other) noexcept {
-  using Predicate = int (*)();
+Predicate find_predicate(const char* name, const char* other) noexcept {
   void* found = ::dlsym(RTLD_DEFAULT, name);
   if (found == nullptr && other != nullptr) found = ::dlsym(RTLD_DEFAULT, other);
-  return found != nullptr && reinterpret_cast<Predicate>(found)() != 0;
+  return reinterpret_cast<Predicate>(found);
 }
 
 PyObject* allocate(PyTypeObject* type) {

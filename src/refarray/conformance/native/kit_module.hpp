@@ -89,12 +89,15 @@ Ref shape_tuple(const std::int64_t* entries, std::int32_t count);
 const DLPackExchangeAPI& table_of_type(PyObject* type);
 /// Destructor of a capsule: calls the deleter unless the capsule was consumed.
 void delete_unconsumed(PyObject* capsule) noexcept;
-/// Calls a predicate of CPython that the limited API lacks before some version; false if neither
-/// name exists.
-bool call_predicate(const char* name, const char* other) noexcept;
+using Predicate = int (*)();
+/// A predicate of CPython that the limited API lacks before some version; nullptr if neither name
+/// exists.
+Predicate find_predicate(const char* name, const char* other = nullptr) noexcept;
+
 /// Before 3.13 the limited API has no such function, but every CPython exports one of the two.
 inline bool is_finalizing() noexcept {
-  return call_predicate("Py_IsFinalizing", "_Py_IsFinalizing");
+  static const Predicate found = find_predicate("Py_IsFinalizing", "_Py_IsFinalizing");
+  return found != nullptr && found() != 0;
 }
 /// A tensor of more axes is malformed: no library has as many, and none of its entries is read.
 inline constexpr std::int32_t kMostAxes = 64;

@@ -102,12 +102,13 @@ Registry& registry() {
 
 /// An event of the current time and thread, without a kind.
 Event event_here() noexcept {
+  static const Predicate holds_gil = find_predicate("PyGILState_Check");
   const bool interpreter = Py_IsInitialized() != 0 && !is_finalizing();
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return {"",
           std::chrono::duration_cast<std::chrono::nanoseconds>(now).count(),
           PyThread_get_thread_ident(),
-          interpreter && call_predicate("PyGILState_Check", nullptr),
+          interpreter && holds_gil != nullptr && holds_gil() != 0,
           interpreter,
           false,
           {}};
