@@ -26,7 +26,8 @@ import refarray
 from .recipes import Recipe
 
 CACHED_RANKS = 5
-CACHE_DEPTH = 40  # more objects than any of refarray's caches holds
+CACHE_DEPTH = 20  # more objects of a rank than refarray's cache holds
+CACHED_BLOCKS = 40  # more blocks than refarray keeps of freed storage and exports
 MAX_ALLOCATIONS = 20_000  # no call makes as many
 NOISE = 4  # blocks the measurement itself may hold
 
@@ -64,7 +65,9 @@ class Result:
 def empty_caches() -> list[Any]:
     """Take every cached object of refarray, and empty the interpreter's free lists, so that the
     next object has to be allocated."""
-    held = [refarray.empty((1,) * rank) for rank in range(CACHED_RANKS) for _ in range(CACHE_DEPTH)]
+    held = [refarray.empty(()) for _ in range(CACHED_BLOCKS)]
+    for rank in range(1, CACHED_RANKS):
+        held += refarray.empty((CACHE_DEPTH, *(1,) * rank))  # iteration makes views
     gc.collect()
     return held
 
