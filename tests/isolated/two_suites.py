@@ -17,17 +17,9 @@ from pathlib import Path
 from typing import Any
 
 TESTS = Path(__file__).resolve().parent.parent
-# Tests of the repository, of the process or of other processes, by stem.
-ELSEWHERE = (
-    *("abi", "adapters", "adversary", "architecture", "array_api_runner", "bench_check"),
-    *("benchmarks", "browser", "c_table", "cli", "commands", "conformance"),
-    *("conformance_devices", "consumers", "docs", "driver_traps", "drivers", "exit"),
-    *("extensions", "findings", "foreign", "fork_server", "gates", "generated_mutants", "gpu"),
-    *("gpu_copies", "gpu_first_use", "gpu_hardware", "gpu_kernels"),
-    *("hang_detector", "hostile", "house", "kit_errors", "kit_in_ci", "matrix", "mutants"),
-    *("oom", "package", "picture", "pytest_plugin", "readers"),
-    *("releases", "report_schema", "repros", "requirements", "spy", "trace", "verification"),
-)
+FOLDERS = ("array", "dlpack", "interop", "ledger")
+MARKED = ("compute", "every_python")  # other values do not depend on the interpreter
+ELSEWHERE = {"test_exit.py", "test_hostile.py", "test_verification.py"}  # of other processes
 PARTNER = re.compile(r"^\s*(import|from) (numpy|ml_dtypes|tvm_ffi|hypothesis)\b", re.MULTILINE)
 # Errors by which the interpreter rejects some modules and signal handlers in a sub-interpreter.
 REFUSALS = (
@@ -41,14 +33,14 @@ if sys.version_info < (3, 13):  # runs their initialisation before it refuses th
     CRASHING += ["_ctypes", "_elementtree", "_lsprof", "pyexpat"]
 
 
+def runs_here(path: Path) -> bool:
+    folder, text = path.parent.name, path.read_text(encoding="utf-8")
+    is_chosen = folder in FOLDERS or (folder == MARKED[0] and MARKED[1] in text)
+    return is_chosen and path.name not in ELSEWHERE and not PARTNER.search(text)
+
+
 def files() -> list[str]:
-    return [
-        str(path)
-        for path in sorted(TESTS.glob("*/test_*.py"))
-        if path.parent.name not in {"partners", "fakegpu"}
-        and path.stem.removeprefix("test_") not in ELSEWHERE
-        and not PARTNER.search(path.read_text(encoding="utf-8"))
-    ]
+    return [str(path) for path in sorted(TESTS.glob("*/test_*.py")) if runs_here(path)]
 
 
 def is_refused(error: Any) -> bool:
