@@ -122,6 +122,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if item not in dropped_set]
 
 
+def pytest_collection_finish() -> None:
+    """The collections of the tests visit what the tests make, not the million objects of PyTorch,
+    JAX and the test modules."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     for name, why in deselected_markers(config).items():
         terminalreporter.write_line(f"not run: the tests marked `{name}` {why}")

@@ -2,22 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import sys
-from collections.abc import Callable, Iterator
-
-
-@contextlib.contextmanager
-def quick_collections() -> Iterator[None]:
-    """Inside, gc.collect() looks only at objects that are made inside. A test process with PyTorch
-    and JAX has a million others, and a collection of all takes a second under ASAN."""
-    gc.collect()
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
+from collections.abc import Callable
 
 
 def blocks_left(work: Callable[[], object], repeats: int = 50, rounds: int = 20) -> int:
@@ -26,15 +13,14 @@ def blocks_left(work: Callable[[], object], repeats: int = 50, rounds: int = 20)
     the interpreter fill up, on a free-threaded one in about ten rounds."""
     left = repeats
     work()
-    with quick_collections():
-        while rounds > 0 and 2 * left >= repeats:
-            gc.collect()
-            before = sys.getallocatedblocks()
-            for _ in range(repeats):
-                work()
-            gc.collect()
-            left = min(left, sys.getallocatedblocks() - before)
-            rounds -= 1
+    while rounds > 0 and 2 * left >= repeats:
+        gc.collect()
+        before = sys.getallocatedblocks()
+        for _ in range(repeats):
+            work()
+        gc.collect()
+        left = min(left, sys.getallocatedblocks() - before)
+        rounds -= 1
     return left
 
 
@@ -57,12 +43,11 @@ def heap_growth(work: Callable[[], object], repeats: int = 50, rounds: int = 3) 
     threads of the test runner allocate too."""
     growth = []
     work()
-    with quick_collections():
-        for _ in range(rounds):
-            gc.collect()
-            before = heap_in_use()
-            for _ in range(repeats):
-                work()
-            gc.collect()
-            growth.append(heap_in_use() - before)
+    for _ in range(rounds):
+        gc.collect()
+        before = heap_in_use()
+        for _ in range(repeats):
+            work()
+        gc.collect()
+        growth.append(heap_in_use() - before)
     return min(growth) // repeats

@@ -9,11 +9,9 @@ import weakref
 from typing import Any
 
 import pytest
-from helpers.poisoned import POISON, both, collections_are_short
+from helpers.poisoned import POISON, both
 
 import refarray
-
-pytestmark = pytest.mark.usefixtures(collections_are_short.__name__)
 
 
 @both

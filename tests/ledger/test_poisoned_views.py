@@ -10,11 +10,9 @@ from typing import Any
 
 import pytest
 from helpers.cases import run_each
-from helpers.poisoned import POISON, both, collections_are_short, open_, strict
+from helpers.poisoned import POISON, both, open_, strict
 
 import refarray
-
-pytestmark = pytest.mark.usefixtures(collections_are_short.__name__)
 
 IN_PLACE = {
     name: getattr(operator, name)
