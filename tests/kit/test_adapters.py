@@ -23,7 +23,7 @@ from refarray.conformance.subjects.capsule_libraries import CapsuleProducer, fin
 from refarray.conformance.subjects.lookup import ADAPTERS, subject, version_of
 from refarray.conformance.subjects.subject import KINDS
 
-pytestmark = [pytest.mark.every_python, pytest.mark.not_repeated]
+pytestmark = pytest.mark.not_repeated
 
 
 @pytest.mark.parametrize("name", ADAPTERS)

@@ -67,7 +67,6 @@ def test_refarray_passes() -> None:
     assert not [found for found in report.findings if found.outcome not in fine]
 
 
-@pytest.mark.every_python
 def test_one_finding_hides_no_other() -> None:
     run = run_subject(
         "mutants.data.producer_data:twofaults",
@@ -76,32 +75,6 @@ def test_one_finding_hides_no_other() -> None:
     assert not run.broken
     found = {f.id for f in run.findings if f.outcome is Outcome.FAIL and "transposed" in f.case}
     assert found == {"TENS-01", "ABI-05"}
-
-
-@pytest.mark.every_python
-@pytest.mark.parametrize(
-    ("mutant", "outcome", "observed"),
-    [
-        ("held_until_exit_", Outcome.INFO, "1 deleter calls, only when the process exits"),
-        ("leaks_for_good_", Outcome.FAIL, "deleter calls when the process has exited"),
-        ("deletes_again_at_exit_", Outcome.FAIL, "deleter calls when the process has exited"),
-    ],
-)
-def test_late_deleters_are_waited_for(mutant: str, outcome: Outcome, observed: str) -> None:
-    run = run_mutant(f"mutants.data.late_deleters:{mutant}")
-    late = [f for f in run.findings if f.outcome not in {Outcome.PASS, Outcome.NOT_APPLICABLE}]
-    assert late and {f.id for f in late} == {"LIFE-03"}
-    assert {f.outcome for f in late} == {outcome}, late
-    assert all(observed in f.observed for f in late)
-
-
-@pytest.mark.every_python
-def test_late_deleters_are_waited_for_in_a_process_that_cannot_fork() -> None:
-    """The subject starts a thread, so that each undecided case runs in a process of its own."""
-    chosen = [each for each in checks() if each.name == "LIFE-03[consumer-versioned-inner]"]
-    run = run_subject("mutants.data.late_deleters:held_until_exit_threaded", chosen)
-    assert [f.outcome for f in run.findings] == [Outcome.INFO], run.findings
-    assert run.findings[0].observed == "1 deleter calls, only when the process exits"
 
 
 #: Pairs with a mutant on one side, and the outcome that the matrix has to report.
