@@ -154,7 +154,7 @@ gate-test-long: $(VENV)/package $(VENV)/test ## a million races on each kind of 
 	  echo "== properties and models, ten times the examples, drawn anew: SEED=$$seed draws the same" && \
 	  $(BIN)/python -m pytest -q --long=10 --hypothesis-seed=$$seed --durations=3 $$(grep -rl --include='test_*.py' 'hypothesis import' tests)
 	echo "== every simulated driver, and every driver call that can fail"
-	$(BIN)/python -m pytest -q --long=2 --durations=3 -m long tests/devices/test_gpu.py
+	$(BIN)/python -m pytest -q --long=2 --durations=3 -m long tests/devices/test_gpu.py tests/fakegpu
 	echo "== functions of every 16-bit floating-point number"
 	$(BIN)/python -m pytest -q --long=2 --durations=3 -m long tests/compute
 

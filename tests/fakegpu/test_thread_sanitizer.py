@@ -25,6 +25,7 @@ def sanitized() -> dict[str, str]:
     return variables | {"LD_PRELOAD": library, "TSAN_OPTIONS": f"exitcode={RACE_FOUND}"}
 
 
+@pytest.mark.long  # compiles the drivers once more
 @pytest.mark.not_sanitized("only one sanitizer can be loaded in a process")
 @pytest.mark.parametrize(
     ("scenario", "status", "reports"),
