@@ -149,9 +149,10 @@ def measure(folder: Path) -> None:
     forget_deleted_sources(folder)
     plain = environment(folder)
     say("C++ tests")
-    quiet([tool("ctest"), "--test-dir", folder, "-E", "needs_no_python"], plain)
+    quiet([tool("ctest"), "--test-dir", folder, "--parallel", "2", "-E", "needs_no_python"], plain)
     print_loaded(folder, plain)
-    run([*PYTEST, "-m", LIGHT, *ignore(marked("repository")), TESTS], plain)
+    both = ["--numprocesses=2", "--dist=worksteal"]  # gcov locks its files
+    run([*PYTEST, *both, "-m", LIGHT, *ignore(marked("repository")), TESTS], plain)
     say("gcovr; pages in build/coverage/html")
     (folder / "html").mkdir(exist_ok=True)
     chosen = [f"--filter={ROOT}/{each}/" for each in FOLDERS]
