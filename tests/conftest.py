@@ -122,11 +122,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if item not in dropped_set]
 
 
-def pytest_collection_finish() -> None:
-    """The collections of the tests visit what the tests make, not the million objects of PyTorch,
+@pytest.fixture(scope="module", autouse=True)
+def short_collections() -> None:
+    """The collections of a file's tests visit what these make, not the million objects of PyTorch,
     JAX and the test modules."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # so that a leak checker finds no more at the exit than without
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
