@@ -124,7 +124,7 @@ template <class Captures>
 bool DeviceContext::is_any_stream(Captures captures) noexcept {
   return captures(legacy_handle(driver.vendor)) ||
          std::ranges::any_of(streams_, [&](const OwnStream& one) {
-           return one.alive->is_given() && captures(one.handle);
+           return one.alive->may_capture() && captures(one.handle);
          });
 }
 

@@ -89,7 +89,6 @@ runtime::GivenStream stream_of_object(PyObject* object, const Ref& method) {
   if (out.negative)
     raise(PyExc_ValueError, "the stream of %s is negative", type_name(object).c_str());
   out.kind = runtime::GivenStream::Kind::kObject;
-  out.owner = device_of_stream(object);
   return out;
 }
 
@@ -113,6 +112,7 @@ dlpack::Copy detail::parse_copy(PyObject* object) {
 
 runtime::GivenStream detail::parse_stream(PyObject* object) {
   if (PyLong_CheckExact(object)) return stream_number(object, object);
+  if (const auto ours = stream_of_ours(object)) return *ours;
   Ref method = Ref::steal(calling<PyObject_GetAttrString>(object, kStreamMethod));
   if (method) return stream_of_object(object, method);
   if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw ErrorSet{};

@@ -34,9 +34,10 @@ inline std::optional<DLDevice> to_dl_device(const State& state, PyObject* object
   return is_given(object) ? std::optional(detail::parse_dl_device(state, object)) : std::nullopt;
 }
 
-/// The device of a Stream of any interpreter, each of which has its own type object; nothing for
-/// other objects. Defined in stream_type.cpp.
-std::optional<core::Device> device_of_stream(PyObject* object) noexcept;
+/// What a refarray.Stream of any interpreter, each of which has its own type object, stands for;
+/// nothing for other objects. Whoever passes the handle on calls give_handle(). Defined in
+/// stream_type.cpp.
+std::optional<runtime::GivenStream> stream_of_ours(PyObject* object) noexcept;
 
 /// max_version= compared with the version that refarray implements.
 enum class VersionRequest { kLegacy, kOlderMinor, kOurs, kNewer };

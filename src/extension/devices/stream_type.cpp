@@ -266,6 +266,7 @@ Ref stream_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   const core::Device on = to_streamed_device(state_of_type(type), device);
   if (!is_given(handle)) return wrap(type, without_gil([&] { return runtime::new_stream(on); }));
   const runtime::GivenStream given = to_stream(handle);
+  if (stream_of_ours(handle)) stream_in(handle)->note_may_capture();  // by the new object's users
   if (given.negative) core::fail(Fault::kValue, "handle is -", given.value, "; the minimum is 0");
   if (given.owner && *given.owner != on) {
     core::fail(Fault::kBuffer, "the stream is of ", core::name(*given.owner), ", not of ",
@@ -284,8 +285,9 @@ Ref stream_repr(PyObject* self) {
 }
 
 Py_hash_t stream_hash(PyObject* self) {
-  const auto hash = static_cast<Py_hash_t>(handle_of(stream_in(self)) * 31 +
-                                           static_cast<unsigned>(stream_in(self)->device().id));
+  const StreamPtr& stream = stream_in(self);
+  const auto hash = static_cast<Py_hash_t>(reinterpret_cast<std::uintptr_t>(stream->handle()) * 31 +
+                                           static_cast<unsigned>(stream->device().id));
   return hash == -1 ? -2 : hash;
 }
 
@@ -464,10 +466,12 @@ Ref empty_cache(PyObject* module, PyObject* device) {
 
 }  // namespace
 
-std::optional<core::Device> device_of_stream(PyObject* object) noexcept {
-  const bool is_stream =
-      compat::dealloc_of(Py_TYPE(object)) == reinterpret_cast<void*>(&dealloc<StreamPtr>);
-  return is_stream ? std::optional(stream_in(object)->device()) : std::nullopt;
+std::optional<runtime::GivenStream> stream_of_ours(PyObject* object) noexcept {
+  if (compat::dealloc_of(Py_TYPE(object)) != reinterpret_cast<void*>(&dealloc<StreamPtr>))
+    return std::nullopt;
+  const StreamPtr& stream = stream_in(object);
+  const auto handle = reinterpret_cast<std::uintptr_t>(stream->handle());
+  return runtime::GivenStream{runtime::GivenStream::Kind::kObject, false, handle, stream->device()};
 }
 
 PyMethodDef kStreamFunctions[] = {

@@ -40,7 +40,7 @@ Operation::Operation(const ArrayView& dst, const ArrayView& src, StreamPtr strea
   const DeviceGuard on_device(context);
   // Pageable memory makes the host wait, which a graph cannot.
   pageable_ = dst_ == nullptr || src_ == nullptr;
-  const Capture capture = capture_of(context, stream_->handle());
+  const Capture capture = capture_of(*stream_);
   if (capture.active && (pageable_ || capture.id == 0)) {
     refuse_capture(context, stream_->handle(), "a copy from or to pageable host memory");
   }

@@ -47,9 +47,10 @@ Status primary_context(int device, void** out) {
   return status;
 }
 
-/// kDestroyedContext after a reset: drivers crash on our streams and events of before.
+/// Whether the device's primary context, `context`, is as it was at first use: kDestroyedContext
+/// after a reset, when drivers crash on our streams and events of before. nullptr asks whether it
+/// is the current context, and as it was.
 Status check_not_reset(int device, void* context) {
-  if (calls.context_id == nullptr) return kSuccess;
   unsigned long long id = 0;
   const Status status = calls.context_id(context, &id);
   if (status != kSuccess) return status;
@@ -64,17 +65,36 @@ Status is_active(int device, int* out) {
   return calls.context_state(number, &flags, out);
 }
 
-Status enter(int device, std::intptr_t* before) {
-  *before = 0;  // unused: the driver has a context stack
-  void* context = nullptr;
-  Status status = primary_context(device, &context);
-  if (status == kSuccess) status = check_not_reset(device, context);
-  return status == kSuccess ? calls.context_push(context) : status;
+/// Whether the device's primary context is current, and as it was at first use: one call of the
+/// driver instead of three. Without a current context cuCtxGetId fails, which tools that watch the
+/// driver's calls report, so cuCtxGetCurrent is asked first.
+bool is_current(int device, void* context) noexcept {
+  static thread_local bool has_current = false;  // when last seen
+  if (!has_current || calls.context_id == nullptr) {
+    void* current = nullptr;
+    if (calls.context_current(&current) != kSuccess || current == nullptr) return false;
+    if (calls.context_id == nullptr) return current == context;
+  }
+  const Status status = check_not_reset(device, nullptr);
+  has_current = status != kInvalidContext;
+  return status == kSuccess;
 }
 
-Status leave(std::intptr_t) {
+/// `before`: whether leave() has to pop the context.
+Status enter(int device, std::intptr_t* before) {
+  *before = 0;
+  void* context = nullptr;
+  if (const Status status = primary_context(device, &context); status != kSuccess) return status;
+  if (is_current(device, context)) return kSuccess;
+  Status status = calls.context_id == nullptr ? kSuccess : check_not_reset(device, context);
+  if (status == kSuccess) status = calls.context_push(context);
+  *before = status == kSuccess;
+  return status;
+}
+
+Status leave(std::intptr_t before) {
   void* ours = nullptr;
-  return calls.context_pop(&ours);
+  return before == 0 ? kSuccess : calls.context_pop(&ours);
 }
 
 /// Chooses the allocator: "pool" (or empty), or "plain" for cuMemAlloc, whose memory other

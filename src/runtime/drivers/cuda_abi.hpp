@@ -86,6 +86,7 @@ struct Calls {
   int (*context_state)(int, unsigned*, int*) = nullptr;
   int (*context_push)(void*) = nullptr;
   int (*context_pop)(void**) = nullptr;
+  int (*context_current)(void**) = nullptr;
   int (*context_device)(int*) = nullptr;
   int (*context_synchronize)() = nullptr;
   int (*allocate)(std::uintptr_t*, std::size_t) = nullptr;

@@ -31,6 +31,7 @@ auto symbols(Calls& calls) {
       {"cuDevicePrimaryCtxGetState", 7000, true, slot(calls.context_state)},
       {"cuCtxPushCurrent", 4000, true, slot(calls.context_push)},
       {"cuCtxPopCurrent", 4000, true, slot(calls.context_pop)},
+      {"cuCtxGetCurrent", 4000, true, slot(calls.context_current)},
       {"cuCtxGetDevice", 2000, true, slot(calls.context_device)},
       {"cuCtxSynchronize", 2000, true, slot(calls.context_synchronize)},
       {"cuMemAlloc", 3020, true, slot(calls.allocate)},

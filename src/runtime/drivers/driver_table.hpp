@@ -82,10 +82,12 @@ struct DriverTable {
   /// memory: cuDevicePrimaryCtxGetState. Needs no current device. Null on HIP, which initialises
   /// devices lazily.
   Status (*is_active)(int device, int* out) = nullptr;
-  /// Makes `device` current in the calling thread: cuCtxPushCurrent of its primary context, which
-  /// the first call retains for good (slow), or hipSetDevice. Stores the state for leave().
+  /// Makes `device` current in the calling thread, if it is not: cuCtxPushCurrent of its primary
+  /// context, which the first call retains for good (slow), or hipSetDevice. Stores the state for
+  /// leave().
   Status (*enter)(int device, std::intptr_t* before) = nullptr;
-  /// Restores the device that was current before enter(): cuCtxPopCurrent, hipSetDevice.
+  /// Restores the device that was current before enter(), if it was another: cuCtxPopCurrent,
+  /// hipSetDevice.
   Status (*leave)(std::intptr_t before) = nullptr;
   /// cuCtxSynchronize, hipDeviceSynchronize: blocks until all streams of the device are idle. Fails
   /// and invalidates captures while one of its streams captures.

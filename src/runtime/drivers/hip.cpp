@@ -73,17 +73,18 @@ Status error_text(Status status, const char** out) {
   return kSuccess;
 }
 
+constexpr std::intptr_t kNothingToRestore = -1;
+
 Status enter(int device, std::intptr_t* before) {
   int current = 0;
   if (const Status status = calls.get_device(&current); status != kSuccess) return status;
-  *before = current;
+  *before = current == device ? kNothingToRestore : current;
   return current == device ? kSuccess : calls.set_device(device);
 }
 
 Status leave(std::intptr_t before) {
-  int current = 0;
+  if (before == kNothingToRestore) return kSuccess;
   const auto users = static_cast<int>(before);
-  if (calls.get_device(&current) == kSuccess && current == users) return kSuccess;
   // hipSetDevice may report the failure of earlier work; the second call restores the device.
   const Status status = calls.set_device(users);
   return status == kSuccess ? status : calls.set_device(users);

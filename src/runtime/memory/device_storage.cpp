@@ -96,7 +96,7 @@ class DeviceStorage final : public TrackedStorage {
                               allocation_stream_->kind() == Stream::Kind::kLegacy;
     Handle stream = allocation_stream_->handle();
     if (exported == 0 && is_queryable && may_wait_for_pending(stream) &&
-        !capture_of(context_, stream).active) {
+        !capture_of(*allocation_stream_).active) {
       return wait_for_pending(stream, /*all=*/true);
     }
     stream = context_.free_stream();

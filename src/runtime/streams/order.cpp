@@ -286,7 +286,7 @@ std::int64_t stream_to_pass(const Device& device) {
   DeviceContext& context = context_of(device);
   const StreamPtr stream = current_stream_of(context);
   const DeviceGuard on_device(context);
-  const Capture capture = capture_of(context, stream->handle());
+  const Capture capture = capture_of(*stream);
   if (capture.active && capture.id == 0) {
     core::fail(core::Fault::kBuffer,
                "the current stream cannot be used while a graph is captured: work in it would "
@@ -302,10 +302,9 @@ namespace {
 void add_import(TrackedStorage& into, const StreamPtr& stream) {
   Capture capture;
   if (stream->kind() != Stream::Kind::kLegacy) {  // which cannot be captured
-    DeviceContext& context = stream->context();
-    std::optional<DeviceGuard> on_device;  // for the per-thread default stream
-    if (StreamKey(*stream).is_default()) on_device.emplace(context);
-    capture = capture_of(context, stream->handle());
+    std::optional<DeviceGuard> on_device;         // for the per-thread default stream
+    if (StreamKey(*stream).is_default()) on_device.emplace(stream->context());
+    capture = capture_of(*stream);
   }
   into.pending.add(unrecorded_use(stream, /*writes=*/true, capture), /*waited_for=*/0);
 }

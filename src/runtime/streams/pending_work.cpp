@@ -49,7 +49,7 @@ bool is_known_finished(const PendingUse& use) {
   const StreamPtr stream = use.stream.lock();  // without an event it is one of ours
   DeviceContext& context = stream->context();
   const DeviceGuard on_device(context);
-  if (capture_of(context, stream->handle()).active) return false;
+  if (capture_of(*stream).active) return false;
   const RelaxedCaptureMode relaxed(context.api());
   return context.api().stream_query(stream->handle()) == kSuccess;
 }
@@ -61,7 +61,7 @@ void check_can_record(const PendingUse& use) {
   const StreamPtr stream = use.stream.lock();  // as above
   DeviceContext& context = stream->context();
   const DeviceGuard on_device(context);
-  const Capture capture = capture_of(context, stream->handle());
+  const Capture capture = capture_of(*stream);
   if (capture.active != (use.capture != 0) || capture.id != use.capture) refuse_mixed_capture();
 }
 
@@ -78,6 +78,10 @@ Capture capture_of(DeviceContext& context, Handle stream) {
   context.check(status, "querying a stream's capture status");
   if (state == 0) return {};
   return {true, state == kCaptureStatusActive ? id : 0};
+}
+
+Capture capture_of(const Stream& stream) {
+  return stream.may_capture() ? capture_of(stream.context(), stream.handle()) : Capture{};
 }
 
 void refuse_capture(DeviceContext& context, Handle stream, const char* what) {

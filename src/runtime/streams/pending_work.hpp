@@ -33,6 +33,7 @@ struct Capture {
 };
 /// Never disturbs a capture. The device must be current. Throws DriverError.
 Capture capture_of(DeviceContext& context, Handle stream);
+Capture capture_of(const Stream& stream);
 /// Throws kBuffer if the stream is capturing; `what` names the operation that cannot be captured.
 void refuse_capture(DeviceContext& context, Handle stream, const char* what);
 /// Throws kBuffer if a stream of the device captures that the driver can be asked about: ours, or

@@ -303,7 +303,7 @@ void record(Event& event, const StreamPtr& stream) {
                " cannot be recorded on a stream of ", core::name(stream->device()));
   }
   const DeviceGuard on_device(context);
-  const Capture capture = capture_of(context, stream->handle());
+  const Capture capture = capture_of(*stream);
   if (capture.active && capture.id == 0) refuse_other_capture("recording an event");
   // See record_event() of pending_work.cpp. CUDA's documentation allows it.
   if (event.capture() != 0 && context.driver.vendor == Vendor::kHip) event.renew();
@@ -317,12 +317,13 @@ void wait(const Stream& stream, Event& event) {
   }
   if (!event.is_recorded()) return;  // it is done
   const DeviceGuard on_device(stream.context());
-  const Capture capture = capture_of(stream.context(), stream.handle());
+  const Capture capture = capture_of(stream);
   const bool joins = !capture.active && stream.kind() != Stream::Kind::kLegacy;
   if (capture.active ? capture.id == 0 || capture.id != event.capture()
                      : event.capture() != 0 && !joins) {
     refuse_other_capture("making a stream wait for an event");
   }
+  if (event.capture() != 0) stream.note_may_capture();  // it joins the capture
   stream.context().check(stream.context().api().stream_wait(stream.handle(), event.handle(), 0),
                          "making a stream wait for an event");
 }

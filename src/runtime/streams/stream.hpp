@@ -20,7 +20,7 @@ class Stream {
   enum class Kind : std::uint8_t { kOwn, kExternal, kLegacy, kPerThread };
 
   Stream(DeviceContext& context, Kind kind, void* handle) noexcept
-      : context_(context), kind_(kind), handle_(handle) {}
+      : context_(context), kind_(kind), handle_(handle), may_capture_(kind != Kind::kOwn) {}
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
   ~Stream();  // destroys the handle if we created it; enqueued work still runs
@@ -31,17 +31,20 @@ class Stream {
   void* handle() const noexcept { return handle_; }
   /// The handle for somebody else, who may capture graphs in the stream from now on.
   void* give_handle() noexcept {
-    is_given_.store(true, std::memory_order_release);
+    note_may_capture();
     return handle_;
   }
-  bool is_given() const noexcept { return is_given_.load(std::memory_order_acquire); }
+  /// False of a stream of ours whose handle nobody else has, and that has joined no capture: it
+  /// captures nothing, so that the driver need not be asked.
+  bool may_capture() const noexcept { return may_capture_.load(std::memory_order_acquire); }
+  void note_may_capture() const noexcept { may_capture_.store(true, std::memory_order_release); }
   core::Device device() const noexcept;
 
  private:
   DeviceContext& context_;
   Kind kind_;
   void* handle_;
-  std::atomic<bool> is_given_{false};
+  mutable std::atomic<bool> may_capture_;
 };
 /// Made by make_shared, so that weak pointers keep the address, which identifies a stream of
 /// another library, from being used again.

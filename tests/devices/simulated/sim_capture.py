@@ -421,3 +421,22 @@ def test_a_failed_query_is_no_capture(device: str) -> None:
     ra.synchronize(device)
     fakegpu.fail("cuStreamIsCapturing" if device.startswith("cuda") else "hipStreamIsCapturing")
     ra.synchronize(device)
+
+
+@pytest.mark.parametrize("way", ["joins", "handle"])
+def test_a_stream_whose_own_handle_nobody_asked_for(
+    device: str, captures: Captures, way: str
+) -> None:
+    """It captures after it has waited for a captured event, or through another object with its
+    handle."""
+    ours = Stream(device)
+    other = Stream(device, ours) if way == "handle" else Stream(device)
+    target, source = ra.zeros((SIZE,), device=device), ra.ones((SIZE,), device=device)
+    ra.synchronize(device)
+    with captures(other.handle):
+        if way == "joins":
+            ours.wait(other)
+        with use_stream(ours):
+            target[...] = source
+        refuse(lambda: target.to_device("cpu"))
+        other.wait(ours)

@@ -109,9 +109,12 @@ def test_nothing_leaks_if_the_device_cannot_be_entered(device: str, what: str) -
     enters = "cuCtxPushCurrent" if device.startswith("cuda") else "hipGetDevice"
     before = len(fakegpu.live(what))
     one, other = make(), make()
+    driver = driver_of(device)
+    driver.use(1 if device.endswith("0") else 0)
     fakegpu.fail(enters, 1, 999)
     del one
     gc.collect()
+    driver.use(0)
     fakegpu.reset()
     assert len(fakegpu.live(what)) == before + 2
     del other
@@ -236,12 +239,11 @@ def test_the_callers_device_stays_current_if_another_cannot_be_entered(vendor: s
     """A destructor reports no errors."""
     driver = driver_of(f"{vendor}:0")
     stream = Stream(f"{vendor}:1")
-    driver.use(1)
+    driver.use(0)
     fakegpu.fail("cuCtxPushCurrent" if vendor == "cuda" else "hipGetDevice", 1, 999)
     del stream
     gc.collect()
-    assert current_device(driver) == 1
-    driver.use(0)
+    assert current_device(driver) == 0
 
 
 def test_the_callers_context_stays_current_when_others_are_waited_for() -> None:
