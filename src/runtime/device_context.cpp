@@ -74,12 +74,7 @@ void DeviceContext::return_event(Handle event) noexcept {
 void DeviceContext::destroy(Handle handle, Destroy function) noexcept {
   const TryDeviceGuard on_device(*this);
   if (on_device) {
-    std::vector<Undestroyed> left;
-    {
-      const std::lock_guard guard(lock_);
-      left.swap(undestroyed_);
-    }
-    for (const Undestroyed& one : left) (api().*one.function)(one.handle);
+    destroy_left();
     (api().*function)(handle);
     return;
   }
@@ -88,6 +83,15 @@ void DeviceContext::destroy(Handle handle, Destroy function) noexcept {
     undestroyed_.push_back({handle, function});
   } catch (const std::bad_alloc&) {
   }
+}
+
+void DeviceContext::destroy_left() noexcept {
+  std::vector<Undestroyed> left;
+  {
+    const std::lock_guard guard(lock_);
+    left.swap(undestroyed_);
+  }
+  for (const Undestroyed& one : left) (api().*one.function)(one.handle);
 }
 
 void DeviceContext::note_capture(Handle stream, bool captures) noexcept {

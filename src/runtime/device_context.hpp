@@ -48,9 +48,11 @@ class DeviceContext {
   void return_event(Handle event) noexcept;
 
   /// Destroys a stream or an event of ours. If the device cannot be made current now, it is
-  /// destroyed with the next one.
+  /// destroyed when the next one is made or destroyed.
   using Destroy = Status (*DriverTable::*)(Handle);
   void destroy(Handle handle, Destroy function) noexcept;
+  /// Destroys what destroy() left. The device must be current.
+  void destroy_left() noexcept;
 
   /// Records whether `stream` was found capturing. After the first capture, calls that would
   /// invalidate captures are avoided, even where that means waiting.

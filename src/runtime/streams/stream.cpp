@@ -91,6 +91,7 @@ unsigned long long Event::capture() noexcept {
 StreamPtr new_stream(const core::Device& device) {
   DeviceContext& context = context_of(device);
   const DeviceGuard on_device(context);
+  context.destroy_left();
   Handle handle = nullptr;
   context.check(context.api().stream_create(&handle, kStreamNonBlocking), "creating a stream");
   const auto stream = std::make_shared<Stream>(context, Stream::Kind::kOwn, handle);
@@ -258,6 +259,7 @@ namespace {
 EventPtr new_event(const core::Device& device, bool timing) {
   DeviceContext& context = context_of(device);
   const DeviceGuard on_device(context);
+  context.destroy_left();
   // Not from the cache: its events have been recorded before, and an unrecorded event is done.
   Handle handle = nullptr;
   const unsigned flags = timing ? kEventDefault : kEventDisableTiming;

@@ -101,23 +101,28 @@ def test_no_time_between_events_of_two_devices(pair: tuple[str, str]) -> None:
 
 @pytest.mark.parametrize("what", ["stream", "event"])
 def test_nothing_leaks_if_the_device_cannot_be_entered(device: str, what: str) -> None:
-    """What could not be destroyed is destroyed with the next one."""
+    """What could not be destroyed is destroyed when the next one is made or destroyed."""
 
     def make() -> Any:
         return Stream(device) if what == "stream" else Event(device)
 
-    enters = "cuCtxPushCurrent" if device.startswith("cuda") else "hipGetDevice"
-    before = len(fakegpu.live(what))
-    one, other = make(), make()
+    def drop(held: list[Any]) -> None:
+        driver.use(1 if device.endswith("0") else 0)
+        fakegpu.fail("cuCtxPushCurrent" if device.startswith("cuda") else "hipGetDevice", 1, 999)
+        held.clear()
+        gc.collect()
+        driver.use(0)
+        fakegpu.reset()
+
     driver = driver_of(device)
-    driver.use(1 if device.endswith("0") else 0)
-    fakegpu.fail(enters, 1, 999)
-    del one
-    gc.collect()
-    driver.use(0)
-    fakegpu.reset()
+    before = len(fakegpu.live(what))
+    first, second = [make()], [make()]
+    drop(first)
     assert len(fakegpu.live(what)) == before + 2
-    del other
+    third = [make()]
+    assert len(fakegpu.live(what)) == before + 2
+    drop(third)
+    second.clear()
     gc.collect()
     assert len(fakegpu.live(what)) == before
 
