@@ -1,4 +1,5 @@
 // The functions we request from libcuda by cuGetProcAddress, and the version of each.
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -18,7 +19,7 @@ struct Symbol {
   void** slot;
 };
 
-auto symbols(Calls& calls) {
+auto device_symbols(Calls& calls) {
   return std::to_array<Symbol>({
       {"cuInit", 2000, true, slot(calls.init)},
       {"cuDriverGetVersion", 2020, true, slot(calls.driver_version)},
@@ -53,6 +54,12 @@ auto symbols(Calls& calls) {
       {"cuMemcpy2DAsync", 3020, true, slot(calls.copy_2d)},
       {"cuMemcpyPeerAsync", 4000, true, slot(calls.copy_peer)},
       {"cuMemsetD8Async", 3020, true, slot(calls.set_bytes)},
+  });
+}
+
+/// Of streams, events and kernels.
+auto stream_symbols(Calls& calls) {
+  return std::to_array<Symbol>({
       {"cuStreamCreate", 2000, true, slot(calls.stream_create)},
       {"cuStreamDestroy", 4000, true, slot(calls.stream_destroy)},
       {"cuStreamSynchronize", 2000, true, slot(calls.stream_synchronize)},
@@ -113,15 +120,16 @@ bool resolve(void* library, Calls& calls, std::string& why) {
     why = "the library has no cuGetProcAddress: the driver is older than CUDA 11.3";
     return false;
   }
-  for (const Symbol& symbol : symbols(calls)) {
-    void* const found = resolver.find(symbol);
-    if (found == nullptr && symbol.required) {
-      why = core::text("the driver has no ", symbol.name, " of CUDA ", symbol.version / 1000, ".",
-                       symbol.version % 1000 / 10);
-      return false;
-    }
-    *symbol.slot = found;
-  }
+  const auto fill = [&](const Symbol& symbol) {
+    *symbol.slot = resolver.find(symbol);
+    if (*symbol.slot != nullptr || !symbol.required) return true;
+    why = core::text("the driver has no ", symbol.name, " of CUDA ", symbol.version / 1000, ".",
+                     symbol.version % 1000 / 10);
+    return false;
+  };
+  if (!std::ranges::all_of(device_symbols(calls), fill) ||
+      !std::ranges::all_of(stream_symbols(calls), fill))
+    return false;
   // Asked for a later version than its own, a driver gives the function that it has.
   if (*slot(calls.stream_contexts) == *slot(calls.stream_context)) calls.stream_contexts = nullptr;
   return true;
