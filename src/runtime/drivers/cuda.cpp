@@ -118,7 +118,9 @@ Status traits(DeviceTraits* out, int device) {
                         calls.pool_access != nullptr && calls.pool_trim != nullptr;
   if (status == kSuccess && callable && chosen_allocator() != kPlainAllocator)
     status = calls.device_attribute(&pools, cuda::kPoolsSupported, number);
-  if (status == kSuccess) *out = {pools != 0, concurrent != 0};
+  if (status == kSuccess) status = calls.device_memory(&out->memory, number);
+  out->has_pools = pools != 0;
+  out->concurrent_managed = concurrent != 0;
   return status;
 }
 

@@ -82,6 +82,7 @@ struct Calls {
   int (*device_count)(int*) = nullptr;
   int (*device_get)(int*, int) = nullptr;
   int (*device_attribute)(int*, int, int) = nullptr;
+  int (*device_memory)(std::size_t*, int) = nullptr;
   int (*context_retain)(void**, int) = nullptr;
   int (*context_state)(int, unsigned*, int*) = nullptr;
   int (*context_push)(void*) = nullptr;

@@ -28,6 +28,7 @@ auto device_symbols(Calls& calls) {
       {"cuDeviceGetCount", 2000, true, slot(calls.device_count)},
       {"cuDeviceGet", 2000, true, slot(calls.device_get)},
       {"cuDeviceGetAttribute", 2000, true, slot(calls.device_attribute)},
+      {"cuDeviceTotalMem", 3020, true, slot(calls.device_memory)},
       {"cuDevicePrimaryCtxRetain", 7000, true, slot(calls.context_retain)},
       {"cuDevicePrimaryCtxGetState", 7000, true, slot(calls.context_state)},
       {"cuCtxPushCurrent", 4000, true, slot(calls.context_push)},

@@ -35,6 +35,7 @@ inline constexpr int kCaptureModeRelaxed = 2;
 struct DeviceTraits {
   bool has_pools = false;           // the stream-ordered allocator may be used; never on HIP
   bool concurrent_managed = false;  // the host may use managed memory while kernels run
+  std::size_t memory = std::size_t{16} << 30;  // bytes; a guess if the driver does not tell
 };
 
 /// The driver's record of an address.

@@ -32,6 +32,7 @@ auto symbols() {
       {"hipGetDeviceCount", nullptr, true, slot(calls.device_count)},
       {"hipGetDevice", nullptr, true, slot(calls.get_device)},
       {"hipSetDevice", nullptr, true, slot(calls.set_device)},
+      {"hipDeviceTotalMem", nullptr, true, slot(calls.device_memory)},
       {"hipDeviceSynchronize", nullptr, true, slot(calls.device_synchronize)},
       {"hipMalloc", nullptr, true, slot(calls.allocate)},
       {"hipFree", nullptr, true, slot(calls.free)},
@@ -127,10 +128,8 @@ Status pointer_facts(Address address, PointerFacts* out) {
   return kSuccess;
 }
 
-Status traits(DeviceTraits* out, int) {
-  *out = {};  // hipMallocAsync is unreliable up to HIP 7.11; hipMalloc works everywhere
-  return kSuccess;
-}
+/// No pools: hipMallocAsync is unreliable up to HIP 7.11; hipMalloc works everywhere.
+Status traits(DeviceTraits* out, int device) { return calls.device_memory(&out->memory, device); }
 
 DriverTable table() {
   DriverTable api = common_table(calls);

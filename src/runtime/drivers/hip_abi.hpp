@@ -36,6 +36,7 @@ struct Calls {
   const char* (*error_text)(int) = nullptr;
   int (*device_count)(int*) = nullptr;
   int (*get_device)(int*) = nullptr;
+  int (*device_memory)(std::size_t*, int) = nullptr;
   int (*set_device)(int) = nullptr;
   int (*device_synchronize)() = nullptr;
   int (*allocate)(std::uintptr_t*, std::size_t) = nullptr;

@@ -5,6 +5,7 @@
 #include <exception>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "core/error.hpp"
 #include "runtime/device_context.hpp"
@@ -13,11 +14,30 @@
 namespace refarray::runtime {
 namespace {
 
-// Past either limit collect() synchronizes the devices. Past kUrgentFactor times the limit, it does
-// so even if that may invalidate another library's capture.
-constexpr std::size_t kMaxCount = 64;
-constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
-constexpr std::size_t kUrgentFactor = 16;
+/// How many frees are deferred, or how large a part of the device's memory, when an allocation puts
+/// events behind the work of those that came since it did; synchronizes the devices; does so even
+/// if that may invalidate another library's capture.
+struct Limit {
+  std::size_t count;
+  std::size_t part;  // 1/part of the memory
+};
+constexpr Limit kManyNewFrees{64, 64};
+constexpr Limit kTooManyFrees{256, 16};
+constexpr Limit kUrgentFrees{1024, 4};
+
+/// Deferred frees, and the bytes of their memory.
+struct Amount {
+  std::size_t count = 0;
+  std::size_t bytes = 0;
+
+  void add(std::size_t more) noexcept {
+    ++count;
+    bytes += more;
+  }
+  bool has_reached(const Limit& limit, std::size_t memory) const noexcept {
+    return count >= limit.count || bytes >= memory / limit.part;
+  }
+};
 
 thread_local int may_wait_depth = 0;
 
@@ -28,26 +48,41 @@ class DeferredFreeList {
  public:
   void add(TrackedStorage* storage, std::size_t nbytes) noexcept {
     const std::lock_guard guard(lock_);
-    storage->deferred_bytes_ = nbytes;
-    storage->next_ = std::exchange(head_, storage);
-    ++count_;
-    bytes_ += nbytes;
+    put(storage, nbytes);
+    new_.add(nbytes);
   }
   /// What an allocation should wait for first.
-  Wait urgency() noexcept {
+  Wait urgency(std::size_t memory) noexcept {
     const std::lock_guard guard(lock_);
-    if (count_ >= kUrgentFactor * kMaxCount || bytes_ >= kUrgentFactor * kMaxBytes)
-      return Wait::kForSure;
-    return count_ >= kMaxCount || bytes_ >= kMaxBytes ? Wait::kForDevices : Wait::kForNothing;
+    if (all_.has_reached(kUrgentFrees, memory)) return Wait::kForSure;
+    return all_.has_reached(kTooManyFrees, memory) ? Wait::kForDevices : Wait::kForNothing;
+  }
+  /// Of many new frees: puts one event for each device behind the work of all consumers, which then
+  /// need no wait. Returns false if there are few.
+  bool cover_exports(std::size_t memory) noexcept {
+    {
+      const std::lock_guard guard(lock_);
+      if (!new_.has_reached(kManyNewFrees, memory)) return false;
+      new_ = {};
+    }
+    std::vector<EventPtr> events;
+    bool is_possible = true;
+    free_each([&](TrackedStorage& storage) {
+      const Vendor vendor = vendor_of(storage.device().kind);
+      is_possible = is_possible && storage.pending.cover_exports(vendor, events);
+      return false;
+    });
+    return true;
   }
   /// Processes the frees deferred so far. Freeing may defer others, which stay for the next call.
   void collect(Wait wait) noexcept {
     Devices synchronized{};
-    free_each([wait, &synchronized](TrackedStorage& storage) {
+    const Event* busy = nullptr;  // most storages may wait for the same one
+    free_each([&](TrackedStorage& storage) {
       if (wait != Wait::kForNothing &&
           wait_until_idle(storage, wait, synchronized) != Outcome::kDone)
         return false;
-      return storage.pending.exported_to() == 0 && storage.pending.is_finished();
+      return storage.pending.exported_to() == 0 && storage.pending.is_finished(busy);
     });
   }
   void collect_foreign() noexcept {
@@ -70,14 +105,23 @@ class DeferredFreeList {
       TrackedStorage* storage = next;
       next = std::exchange(storage->next_, nullptr);
       const std::size_t nbytes = storage->deferred_bytes_;
-      if (!is_unused(*storage) || !storage->free_now_(storage)) add(storage, nbytes);
+      if (!is_unused(*storage) || !storage->free_now_(storage)) {
+        const std::lock_guard guard(lock_);
+        put(storage, nbytes);
+      }
     }
+  }
+
+  /// The lock is held.
+  void put(TrackedStorage* storage, std::size_t nbytes) noexcept {
+    storage->deferred_bytes_ = nbytes;
+    storage->next_ = std::exchange(head_, storage);
+    all_.add(nbytes);
   }
 
   TrackedStorage* take_all() noexcept {
     const std::lock_guard guard(lock_);
-    count_ = 0;
-    bytes_ = 0;
+    all_ = {};
     return std::exchange(head_, nullptr);
   }
 
@@ -130,8 +174,8 @@ class DeferredFreeList {
 
   std::mutex lock_;
   TrackedStorage* head_ = nullptr;
-  std::size_t count_ = 0;
-  std::size_t bytes_ = 0;
+  Amount all_;
+  Amount new_;  // since cover_exports()
 };
 
 namespace {
@@ -167,9 +211,12 @@ void empty_cache(const core::Device& device) {
   context.trim_pool();
 }
 
-Wait collect_finished() noexcept {
+Wait collect_finished(const DeviceContext& context) noexcept {
+  DeferredFreeList& list = deferred_frees();
   collect(Wait::kForNothing);
-  return deferred_frees().urgency();
+  if (may_wait() && !is_forked() && list.cover_exports(context.traits.memory))
+    collect(Wait::kForNothing);
+  return list.urgency(context.traits.memory);
 }
 
 }  // namespace refarray::runtime

@@ -8,6 +8,7 @@
 
 namespace refarray::runtime {
 
+class DeviceContext;
 class TrackedStorage;
 
 /// RAII: the calling thread holds no lock that others need (not the GIL), so it may wait for a
@@ -41,9 +42,9 @@ void collect_foreign() noexcept;
 /// Returns memory of the device that nothing uses to the driver, as far as that needs no wait.
 /// Throws kBuffer, DriverError.
 void empty_cache(const core::Device& device);
-/// collect() without a wait. Returns what an allocation should then wait for, because many frees
-/// are still deferred.
-Wait collect_finished() noexcept;
+/// collect() without a wait, for an allocation on the device. Returns what it should then wait for,
+/// because very many frees are still deferred.
+Wait collect_finished(const DeviceContext& context) noexcept;
 
 /// Takes over a storage of `nbytes` bytes and frees it once the work on it is finished. Does not
 /// allocate and does not wait.

@@ -246,7 +246,7 @@ core::StoragePtr new_device_storage(const core::Device& device, std::int64_t nby
   const Allocator allocator = allocator_for(context, device.kind);
   const std::size_t size = whole_words(nbytes);
   // Not in a device scope: both calls run producers' deleters.
-  if (const Wait wait = collect_finished(); wait != Wait::kForNothing) {
+  if (const Wait wait = collect_finished(context); wait != Wait::kForNothing) {
     {
       const DeviceGuard on_device(context);
       refuse_capture(context, stream->handle(), "allocating memory");

@@ -29,7 +29,8 @@ class ForeignStorage final : public TrackedStorage {
     if (is_forked()) return delete self;  // memory and deleter belong to the parent process
     // An import's use without an event is not our work: the producer said the data is ready.
     std::erase_if(self->pending.uses(), [](const PendingUse& use) { return use.event == nullptr; });
-    self->record_consumers_work();
+    std::vector<EventPtr> events;
+    self->pending.cover_exports(vendor_of(self->device().kind), events);
     if (self->pending.exported_to() == 0 && self->pending.is_finished()) {
       return static_cast<void>(free_now(self));
     }
@@ -42,35 +43,6 @@ class ForeignStorage final : public TrackedStorage {
     void* const owner = self->owner_;
     delete self;
     deleter(owner);  // [8] last release: the producer's deleter
-    return true;
-  }
-
-  /// Consumers work on streams only they know. One event for all work of each device covers them.
-  void record_consumers_work() noexcept {
-    const Driver* driver = loaded_driver(vendor_of(device().kind));
-    if (pending.exported_to() == 0 || driver == nullptr || driver->api.record_all == nullptr ||
-        !pending.join_other_contexts(/*may_block=*/false))
-      return;
-    try {  // boundary: the host waits for the devices later instead
-      for (const auto& context : driver->contexts) {
-        if ((pending.exported_to() & context->bit()) == 0 || !context->is_in_use()) continue;
-        if (!record_work_of(*context)) return;
-      }
-      pending.clear_exported();
-    } catch (const std::exception&) {
-    }
-  }
-
-  /// Returns false if that would invalidate a capture.
-  bool record_work_of(DeviceContext& context) {
-    const DeviceGuard on_device(context);
-    if (context.may_invalidate_capture()) return false;
-    EventPtr all = pooled_event(context);
-    context.check(context.api().record_all(context.id, all->handle()), "recording a device's work");
-    std::erase_if(pending.uses(), [&](const PendingUse& use) {  // the event covers those, too
-      return use.key.context == &context && use.capture == 0;
-    });
-    pending.uses().push_back({std::move(all), {}, StreamKey(context, nullptr), true});
     return true;
   }
 

@@ -294,10 +294,56 @@ bool PendingWork::try_join_other_contexts(bool may_block) noexcept {
   return other_contexts_.empty();
 }
 
-bool PendingWork::is_finished() noexcept {
+namespace {
+
+/// An event for all work of the device, from `events` or new. nullptr if recording it would
+/// invalidate a capture. Throws.
+EventPtr event_of_all_work(DeviceContext& context, std::vector<EventPtr>& events) {
+  const auto is_here = [&](const EventPtr& event) { return &event->context() == &context; };
+  if (const auto found = std::ranges::find_if(events, is_here); found != events.end())
+    return *found;
+  const DeviceGuard on_device(context);
+  if (context.may_invalidate_capture()) return nullptr;
+  EventPtr all = pooled_event(context);
+  context.check(context.api().record_all(context.id, all->handle()), "recording a device's work");
+  events.push_back(all);
+  return all;
+}
+
+}  // namespace
+
+bool PendingWork::cover_exports(Vendor vendor, std::vector<EventPtr>& events) noexcept {
+  if (exported_to() == 0) return true;
+  const Driver* driver = loaded_driver(vendor);
+  if (driver == nullptr || driver->api.record_all == nullptr ||
+      !join_other_contexts(/*may_block=*/false))
+    return false;
+  try {  // boundary: the host waits for the devices later instead
+    for (const auto& context : driver->contexts) {
+      if ((exported_to() & context->bit()) == 0 || !context->is_in_use()) continue;
+      EventPtr all = event_of_all_work(*context, events);
+      if (all == nullptr) return false;
+      std::erase_if(uses_, [&](const PendingUse& use) {  // the event covers those, too
+        return use.key.context == context.get() && use.capture == 0;
+      });
+      uses_.push_back({std::move(all), {}, StreamKey(*context, nullptr), true});
+    }
+    clear_exported();
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+bool PendingWork::is_finished(const Event*& busy) noexcept {
   const std::lock_guard guard(lock_);
-  return std::ranges::all_of(uses_,
-                             [](const PendingUse& use) { return runtime::is_finished(use); });
+  return std::ranges::all_of(uses_, [&busy](const PendingUse& use) {
+    const Event* event = use.event.get();
+    if (event != nullptr && event == busy) return false;
+    if (runtime::is_finished(use)) return true;
+    busy = event;
+    return false;
+  });
 }
 
 }  // namespace refarray::runtime

@@ -100,8 +100,19 @@ class PendingWork {
     return other_contexts_.empty() || try_join_other_contexts(may_block);
   }
 
-  /// Whether all pending work is known to have finished; exports are not considered.
-  bool is_finished() noexcept;
+  /// Consumers work on streams only they know. Where the driver has an event for all work of a
+  /// device, and no capture would be invalidated, such events stand for the exports from now on.
+  /// `events`: those recorded since the last owner let go, which serve again. Returns false if
+  /// exports are left. Other requirements as join_other_contexts().
+  bool cover_exports(Vendor vendor, std::vector<EventPtr>& events) noexcept;
+
+  /// Whether all pending work is known to have finished; exports are not considered. `busy`: an
+  /// event that is not asked again, as it was not done; becomes the one that is not.
+  bool is_finished(const Event*& busy) noexcept;
+  bool is_finished() noexcept {
+    const Event* busy = nullptr;
+    return is_finished(busy);
+  }
   /// Forgets all exports, once their devices have been synchronized.
   void clear_exported() noexcept { exported_.store(0, std::memory_order_release); }
   /// For the destructor's use, when no other thread can reach the storage.

@@ -124,6 +124,7 @@ const char* hipGetErrorString(int) { return "no description"; }
 int hipGetDevice() { return answer(); }
 int hipSetDevice() { return 0; }
 int hipDeviceSynchronize() { return 0; }
+int hipDeviceTotalMem() { return 0; }
 int hipMalloc() { return 0; }
 int hipFree() { return 0; }
 #if defined(STUB_HIP_NEWER)  // the names in later versions

@@ -22,6 +22,7 @@ from refarray import Stream, use_stream
 from refarray.conformance import _adversary as adversary
 
 HAS_POOLS = bool(SETTINGS.get("pools", 1))
+VERSION = int(SETTINGS.get("cuda_version", 12080))
 
 
 @pytest.mark.skipif(not HAS_POOLS, reason="without pools the consumer enables peer access itself")
@@ -103,7 +104,7 @@ def test_many_deferred_frees_wait_for_the_consumers(kind: str, unit: int) -> Non
     array.__dlpack__(stream=given)
     driver.copy(target, address, stream, SIZE)
     del array
-    for _ in range(70):
+    for _ in range(300):
         ra.zeros((3,), device=f"{kind[:4]}_host").__dlpack__(stream=-1)
     live = [item["handle"] for item in fakegpu.live("memory")]
     assert address not in live
@@ -111,6 +112,33 @@ def test_many_deferred_frees_wait_for_the_consumers(kind: str, unit: int) -> Non
     driver.free(target)
     driver.destroy(stream)
     driver.use(0)
+
+
+@pytest.mark.skipif(VERSION < 12050, reason="no event for all work of a device")
+def test_many_deferred_frees_wait_for_no_device() -> None:
+    """One event for each device stands for the work of all consumers."""
+    driver = driver_of("cuda:0")
+    stream = driver.stream()
+    near = [ra.zeros((SIZE,), dtype="uint8", device="cuda_host") for _ in range(100)]
+    ra.synchronize("cuda:0")
+    target = driver.memory(SIZE)
+    fakegpu.hold(stream)
+    for array in near:
+        driver.copy(target, address_of(array), stream, SIZE)
+    before, waits = len(fakegpu.live("memory")), len(synchronizations())
+    del array
+    near.clear()
+    keep = ra.zeros((SIZE,), device="cuda_host")
+    assert len(fakegpu.live("memory")) == before + 1
+    assert len(fakegpu.trace("cuCtxRecordEvent")) == 2  # the simulated devices
+    fakegpu.run()
+    driver.synchronize(stream)
+    del keep
+    ra.zeros((SIZE,), device="cuda_host")
+    assert len(fakegpu.live("memory")) <= before - 98
+    assert len(synchronizations()) == waits
+    driver.free(target)
+    driver.destroy(stream)
 
 
 def test_finished_work_is_noticed_before_a_device_is_waited_for(device: str) -> None:
@@ -155,21 +183,29 @@ def test_memory_of_an_array_that_cannot_be_made() -> None:
 def test_an_allocation_by_the_exchange_table_waits_for_nothing(device: str) -> None:
     """A thread that has the GIL may wait for it, and other threads' work and deleters need the GIL.
     The deferred frees stay for another allocation."""
-    for _ in range(64):  # the next allocation waits for the device
+    driver = driver_of(device)
+    stream, target = driver.stream(), driver.memory(SIZE)
+    fakegpu.hold(stream)
+    driver.copy(target, target, stream, 1)
+    for _ in range(256):  # the next allocation waits for the device
         ra.zeros((3,), device=host_of(device)).__dlpack__(stream=-1)
     gc.collect()
     deferred = len(fakegpu.live("memory"))
-    assert deferred >= 64
-    fakegpu.reset()
+    assert deferred >= 256
+    waits = len(synchronizations())
     like = ra.zeros((3,), device="cpu")
     prototype = adversary.make(device=ra.Device(device).dlpack, shape=like.shape, dtype=(2, 64, 1))
     code, made, errors = adversary.api(ra.Array).allocate(prototype, thread=True)
     assert (code, errors) == (0, [])
-    assert synchronizations() == []
+    assert len(synchronizations()) == waits
     assert len(fakegpu.live("memory")) == deferred + 1
     del made
+    fakegpu.run()
     ra.zeros((3,), device=host_of(device))
     assert len(fakegpu.live("memory")) < deferred
+    driver.synchronize(stream)
+    driver.free(target)
+    driver.destroy(stream)
 
 
 # --- Managed memory and the host
