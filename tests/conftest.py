@@ -250,7 +250,7 @@ def isolated(adversary_folder: Path, tmp_path: Path) -> Isolated:
 
     The script must exit with status 0 and an empty stderr. `leaks`: it leaks by design."""
 
-    def run(script: str, *arguments: str, seconds: float = 120.0, leaks: bool = False) -> str:
+    def run(script: str, *arguments: str, seconds: float = 300.0, leaks: bool = False) -> str:
         options = [os.environ.get("ASAN_OPTIONS", ""), *(["detect_leaks=0"] if leaks else [])]
         path = os.pathsep.join(
             [str(adversary_folder), *filter(None, [os.environ.get("PYTHONPATH")])]
