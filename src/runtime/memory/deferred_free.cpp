@@ -23,6 +23,7 @@ struct Limit {
 };
 constexpr Limit kManyNewFrees{64, 64};
 constexpr Limit kTooManyFrees{256, 16};
+constexpr Limit kTooManyWithoutEvents{64, 16};
 constexpr Limit kUrgentFrees{1024, 4};
 
 /// Deferred frees, and the bytes of their memory.
@@ -52,10 +53,13 @@ class DeferredFreeList {
     new_.add(nbytes);
   }
   /// What an allocation should wait for first.
-  Wait urgency(std::size_t memory) noexcept {
+  Wait urgency(const DeviceContext& context) noexcept {
+    const bool has_events = context.api().record_all != nullptr;
+    const Limit& too_many = has_events ? kTooManyFrees : kTooManyWithoutEvents;
     const std::lock_guard guard(lock_);
-    if (all_.has_reached(kUrgentFrees, memory)) return Wait::kForSure;
-    return all_.has_reached(kTooManyFrees, memory) ? Wait::kForDevices : Wait::kForNothing;
+    if (all_.has_reached(kUrgentFrees, context.traits.memory)) return Wait::kForSure;
+    return all_.has_reached(too_many, context.traits.memory) ? Wait::kForDevices
+                                                             : Wait::kForNothing;
   }
   /// Of many new frees: puts one event for each device behind the work of all consumers, which then
   /// need no wait. Returns false if there are few.
@@ -216,7 +220,7 @@ Wait collect_finished(const DeviceContext& context) noexcept {
   collect(Wait::kForNothing);
   if (may_wait() && !is_forked() && list.cover_exports(context.traits.memory))
     collect(Wait::kForNothing);
-  return list.urgency(context.traits.memory);
+  return list.urgency(context);
 }
 
 }  // namespace refarray::runtime

@@ -187,11 +187,12 @@ def test_an_allocation_by_the_exchange_table_waits_for_nothing(device: str) -> N
     stream, target = driver.stream(), driver.memory(SIZE)
     fakegpu.hold(stream)
     driver.copy(target, target, stream, 1)
-    for _ in range(256):  # the next allocation waits for the device
+    most = 256 if device.startswith("cuda") and VERSION >= 12050 else 64
+    for _ in range(most):  # the next allocation waits for the device
         ra.zeros((3,), device=host_of(device)).__dlpack__(stream=-1)
     gc.collect()
     deferred = len(fakegpu.live("memory"))
-    assert deferred >= 256
+    assert deferred >= most
     waits = len(synchronizations())
     like = ra.zeros((3,), device="cpu")
     prototype = adversary.make(device=ra.Device(device).dlpack, shape=like.shape, dtype=(2, 64, 1))
