@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from devices.driver.probing import printed, python
 from fakegpu import PERSONALITIES as DRIVERS
+from helpers.processes import printed, python
 
 pytestmark = [pytest.mark.not_repeated, pytest.mark.usefixtures("simulated_drivers")]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from devices.driver.probing import python
+from helpers.processes import python
 
 from benchmarks import page
 from benchmarks.environment import records

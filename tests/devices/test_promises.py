@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from devices.driver.probing import python
+from helpers.processes import python
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

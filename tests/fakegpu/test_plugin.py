@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from devices.driver.probing import python
+from helpers.processes import python
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "missing_wait"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from devices.driver.probing import printed
+from helpers.processes import printed
 
 PACKAGE = Path(__file__).resolve().parents[2] / "fakegpu"
 

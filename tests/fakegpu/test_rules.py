@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from devices.driver.probing import python
+from helpers.processes import python
 
 HERE = Path(__file__).resolve().parent
 PACKAGE = HERE.parents[1] / "fakegpu"

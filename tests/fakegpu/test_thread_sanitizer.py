@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from devices.driver.probing import printed, python
+from helpers.processes import printed, python
 
 HERE = Path(__file__).resolve().parent
 PACKAGE = HERE.parents[1] / "fakegpu"

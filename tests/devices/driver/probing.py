@@ -6,10 +6,10 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+from helpers.processes import printed
 from native.build import compiler_environment
 
 SOURCE = Path(__file__).resolve().parent / "driver.cpp"
@@ -46,30 +46,8 @@ def compiled(path: Path, *flags: str, source: Path = SOURCE) -> Path:
     return path
 
 
-def python(
-    *command: str | Path, seconds: float = 120, cwd: Path | None = None, **variables: object
-) -> subprocess.CompletedProcess[str]:
-    """Runs this Python in a new process, with more environment variables."""
-    return subprocess.run(
-        [sys.executable, *command],
-        cwd=cwd,
-        env={**os.environ, **{name: str(value) for name, value in variables.items()}},
-        capture_output=True,
-        text=True,
-        timeout=seconds,
-        check=False,
-    )
-
-
-def printed(code: str, seconds: float = 120, **variables: object) -> str:
-    """What the code prints, in a new process."""
-    done = python("-c", code, seconds=seconds, **variables)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def run(code: str, **variables: object) -> Any:
-    """The same, parsed as JSON."""
+    """What the code prints in a new process, parsed as JSON."""
     return json.loads(printed(code, **variables))
 
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from devices.driver.probing import python
+from helpers.processes import python
 
 SCRIPT = Path(__file__).resolve().parent / "no_device.py"
 DEVICES = {"CUDA": ["cuda:0", "cuda_host", "cuda_managed:0"], "ROCm": ["rocm:0", "rocm_host"]}

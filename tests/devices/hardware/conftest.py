@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from devices.driver.probing import python
 from devices.hardware.gpu_partners import DEVICE, PARTNERS, Partner
 from fakegpu.driving import Cuda
+from helpers.processes import python
 
 import refarray as ra
 

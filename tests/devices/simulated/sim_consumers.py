@@ -25,8 +25,8 @@ from capturing import (
     legacy_handle,
     waits,
 )
-from devices.driver.probing import printed
 from fakegpu.driving import Driver
+from helpers.processes import printed
 
 import refarray as ra
 from refarray import Stream, use_stream
