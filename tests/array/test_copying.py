@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +12,7 @@ import numpy as np
 import pytest
 from helpers.cases import run_each
 from helpers.dtype_names import NAMES
+from helpers.processes import printed, python
 from helpers.signals import is_interrupted_when_long
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -214,29 +213,19 @@ def test_set_copy_threads_validates_its_argument() -> None:
     assert refarray.get_copy_threads() == 7
 
 
-def run(code: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 def test_settings_from_the_environment() -> None:
     code = (
         "import refarray; print(refarray.get_copy_threads(), refarray.build_info()['isa'],"
         " refarray.build_info()['isas'])"
     )
-    result = run(code, REFARRAY_COPY_THREADS="3", REFARRAY_ISA="plain")
-    assert result.stdout.split() == ["3", "plain", *", ".join(ISAS).split()], result.stderr
+    shown = printed(code, REFARRAY_COPY_THREADS="3", REFARRAY_ISA="plain")
+    assert shown.split() == ["3", "plain", *", ".join(ISAS).split()]
     for variable, value in (
         ("REFARRAY_ISA", "none such"),
         ("REFARRAY_COPY_THREADS", "0"),
         ("REFARRAY_COPY_THREADS", "many"),
     ):
-        result = run("import refarray", **{variable: value})
+        result = python("-c", "import refarray", **{variable: value})
         assert result.returncode == 1 and f"ValueError: {variable} is" in result.stderr
 
 
@@ -259,8 +248,7 @@ assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 assert refarray.copy(array)[0, 0].item() == 7
 print("done")
 """
-    result = run(code)
-    assert result.stdout == "done\n", result.stderr
+    assert printed(code) == "done\n"
 
 
 def plain_transpose(size: int) -> object:

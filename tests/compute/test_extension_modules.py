@@ -8,12 +8,12 @@ import inspect
 import pickle
 import pydoc
 import re
-import subprocess
 import sys
 from typing import Any
 
 import pytest
 from helpers.cases import run_each
+from helpers.processes import python
 from oracles import direct_sums
 
 import refarray
@@ -44,9 +44,7 @@ def run(code: str) -> str:
     """What a new interpreter prints."""
     path = [each for each in sys.path if each]
     script = f"import sys; sys.path[:0] = {path!r}\n{code}"
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", script], capture_output=True, text=True, check=False
-    )
+    done = python("-I", "-S", "-c", script)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 

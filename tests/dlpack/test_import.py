@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import struct
-import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from helpers.cases import run_each
+from helpers.processes import python
 from native import producers
 from native.corpus import CASES, FLOATS, SUPPORTED, Case
 
@@ -236,13 +235,11 @@ EVENT = "refarray.from_dlpack (<class '__main__.Producer'>, 'methods')\n"
 
 @pytest.mark.parametrize(("setting", "shown"), [(None, ""), ("0", ""), ("1", EVENT)])
 def test_an_import_raises_an_audit_event_if_the_environment_asks(
-    setting: str | None, shown: str
+    setting: str | None, shown: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not otherwise: an event is a call into Python, and each import would pay for it."""
-    environment = {name: value for name, value in os.environ.items() if name != "REFARRAY_AUDIT"}
+    monkeypatch.delenv("REFARRAY_AUDIT", raising=False)
     if setting is not None:
-        environment["REFARRAY_AUDIT"] = setting
-    done = subprocess.run(
-        [sys.executable, "-c", AUDITED], env=environment, capture_output=True, text=True
-    )
+        monkeypatch.setenv("REFARRAY_AUDIT", setting)
+    done = python("-c", AUDITED)
     assert (done.returncode, done.stderr, done.stdout) == (0, "", shown)

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers.gate_loading import load_gate
+from helpers.processes import python
 
 pytestmark = pytest.mark.not_repeated
 
@@ -94,8 +93,8 @@ def test_expected_failures_have_a_policy_or_a_reason() -> None:
 
 
 def test_page_shows_the_recorded_results() -> None:
-    command = [sys.executable, str(ROOT / "tools" / "docs" / "foreign_page.py"), "--check"]
-    assert subprocess.run(command, check=False).returncode == 0, "run tools/docs/foreign_page.py"
+    done = python(ROOT / "tools" / "docs" / "foreign_page.py", "--check")
+    assert done.returncode == 0, "run tools/docs/foreign_page.py"
     recorded = json.loads((FOREIGN / "results.json").read_text(encoding="utf-8"))
     assert list(recorded) == list(gate.read_suites()["suite"])
     assert all(each["passed"] > 0 for each in recorded.values())

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -13,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from helpers.processes import python
 from oracles.direct_sums import NAMES
 from oracles.functions import BINARY, UNARY
 
@@ -78,9 +78,7 @@ def test_rows_are_the_standards_functions(tool: dict[str, ModuleType]) -> None:
 
 
 def test_stubs_and_page_are_up_to_date_and_every_row_has_a_model() -> None:
-    done = subprocess.run(
-        [sys.executable, str(TOOL), "--check"], capture_output=True, text=True, check=False
-    )
+    done = python(TOOL, "--check")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout == f"{len(STANDARD)} rows, 0 errors\n"
 

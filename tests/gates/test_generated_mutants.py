@@ -6,7 +6,6 @@ import json
 import operator
 import os
 import subprocess
-import sys
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 from helpers.gate_loading import FOLDER, load_gate
+from helpers.processes import python
 
 import refarray
 
@@ -156,17 +156,13 @@ def run_plugin(folder: Path, **order: Any) -> list[dict[str, Any]]:
     order = {"results": str(results), "budget": 60, "least": 1.0, **order}
     (folder / "order").write_text(json.dumps(order))
     variables = {
-        "REFARRAY_MUTANTS": str(state_file(folder / "state", 0)),
-        "REFARRAY_ORDER": str(folder / "order"),
-        "PYTHONPATH": str(GATE),
+        "REFARRAY_MUTANTS": state_file(folder / "state", 0),
+        "REFARRAY_ORDER": folder / "order",
+        "PYTHONPATH": GATE,
     }
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "plugin", "-p", "no:cacheprovider"]
-    subprocess.run(
-        [*command, "--rootdir", folder, folder / "test_some.py"],
-        env={**os.environ, **variables},
-        capture_output=True,
-        check=True,
-    )
+    command = ["-m", "pytest", "-q", "-p", "plugin", "-p", "no:cacheprovider", "--rootdir", folder]
+    done = python(*command, folder / "test_some.py", seconds=300, **variables)
+    assert done.returncode == 0, done.stdout + done.stderr
     return [json.loads(line) for line in results.read_text().splitlines()][1:]
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
+from helpers.processes import printed, python
 
 import refarray as ra
 from refarray.testing import LAYOUTS, HardArray, assert_array_equal, hard_array, hard_arrays
@@ -74,14 +73,13 @@ def test_pytest_and_hypothesis_are_not_imported() -> None:
         "import sys, refarray, refarray.testing; refarray.testing.hard_arrays()[0].make();"
         "print({'pytest', 'hypothesis', 'numpy'} & set(sys.modules))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"
+    assert printed(code) == "set()\n"
 
 
 def test_strategies_name_the_missing_package() -> None:
     code = "import sys; sys.modules['hypothesis'] = None; import refarray.testing.strategies"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "refarray.testing.strategies needs Hypothesis: pip install hypothesis" in done.stderr
+    message = "refarray.testing.strategies needs Hypothesis: pip install hypothesis"
+    assert message in python("-c", code).stderr
 
 
 # --- assert_array_equal

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from helpers.processes import python
 
 from refarray import __main__, _terminal
 from refarray.__main__ import main
@@ -289,7 +289,6 @@ def test_diff_of_two_subjects(capsys: Capture) -> None:
 
 
 def test_the_command_line_reports_its_exit_status() -> None:
-    command = [sys.executable, "-m", "refarray", "check", "numpy", "--only", "NOSUCH"]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    done = python("-m", "refarray", "check", "numpy", "--only", "NOSUCH")
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr.startswith("refarray check: --only: no check covers NOSUCH")

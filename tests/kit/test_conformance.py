@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from helpers.processes import python
 
 from refarray.__main__ import main
 from refarray.conformance import (
@@ -151,9 +150,7 @@ def test_a_case_is_judged_by_no_more_than_its_requirement() -> None:
 def test_repros_of_producers_run_without_refarray(numpy_run: Run) -> None:
     warned = [found for found in numpy_run.findings if found.id == "TENS-03"]
     assert warned and "refarray" not in warned[0].repro
-    done = subprocess.run(
-        [sys.executable, "-c", warned[0].repro], capture_output=True, text=True, check=False
-    )
+    done = python("-c", warned[0].repro)
     assert done.returncode == 1 and "not NULL" in done.stdout, done.stderr
 
 

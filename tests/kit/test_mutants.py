@@ -4,10 +4,9 @@ can fail."""
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 
 import pytest
+from helpers.processes import python
 from mutants import exchange_table, producer_edge_cases
 from mutants.__main__ import failures, load, run_mutant
 from mutants.base import MUTANTS
@@ -136,8 +135,7 @@ def test_every_check_fails_when_its_verdict_is_inverted() -> None:
 @pytest.mark.not_sanitized("simulated drivers have a gate of their own: make gpu-sim-tsan")
 def test_every_device_check_fails_when_its_verdict_is_inverted() -> None:
     """Runs on refarray in another process, which loads the simulated drivers."""
-    command = [sys.executable, "-m", "mutants.inverted_device_checks"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = python("-m", "mutants.inverted_device_checks")
     assert done.returncode == 0, done.stdout + done.stderr
     expected = [each.name for each in checks(full=True) if each.devices]
     assert len(expected) > 60 and done.stdout.split() == expected

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
+from helpers.processes import python
 
 pytestmark = pytest.mark.every_python
 
@@ -60,10 +60,8 @@ def run_pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str
     """Runs pytest with the plugin in a process of its own."""
     installed = bool(entry_points(group="pytest11", name="refarray"))  # not in a plain CMake build
     loaded = [] if installed else ["-p", "refarray.conformance.pytest_plugin"]
-    command = [sys.executable, "-m", "pytest", "-q", *loaded, "-p", "no:cacheprovider"]
-    return subprocess.run(
-        [*command, *arguments], cwd=folder, capture_output=True, text=True, check=False
-    )
+    command = ["-m", "pytest", "-q", *loaded, "-p", "no:cacheprovider", *arguments]
+    return python(*command, seconds=600, cwd=folder)
 
 
 def test_the_pytest_plugin(tmp_path: Path) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.processes import python
 
 from refarray.conformance.cases import CHECKS
 from refarray.conformance.harness.consumer import text
@@ -87,8 +86,7 @@ def script(name: str, repro: str, **message: Any) -> str:
 def run(code: str, folder: Path, wrong: str) -> tuple[int, str]:
     """Exit status and output of a script, beside a library with that defect."""
     (folder / "lib.py").write_text(f"WRONG = {wrong!r}\n{CONSUMER}", encoding="utf-8")
-    command = [sys.executable, "-c", WITHOUT_REFARRAY + code]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=folder)
+    done = python("-c", WITHOUT_REFARRAY + code, cwd=folder)
     return done.returncode, done.stdout + done.stderr
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from helpers.cases import run_each
+from helpers.processes import python
 from helpers.requirements import (
     CASE,
     Explanations,
@@ -145,12 +146,7 @@ def test_a_wrong_registry_is_refused(old: str, new: str, words: str) -> None:
 @pytest.fixture(scope="module")
 def report() -> subprocess.CompletedProcess[str]:
     """Collects every test of the repository."""
-    return subprocess.run(
-        [sys.executable, HERE / "helpers" / "requirements.py", "--markdown"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return python(HERE / "helpers" / "requirements.py", "--markdown", seconds=600)
 
 
 def test_every_requirement_is_shown_or_explained(

@@ -10,7 +10,6 @@ import importlib
 import itertools
 import math
 import pickle
-import subprocess
 import sys
 import sysconfig
 import weakref
@@ -19,6 +18,7 @@ from typing import Any
 import numpy
 import pytest
 from helpers.cases import run_each
+from helpers.processes import printed
 
 import refarray
 import refarray.strict
@@ -111,8 +111,8 @@ def test_another_process_finds_them() -> None:
     for each in ARGUMENTS:
         xp: Any = refarray.namespace(**each)
         sent.append((type(xp.ones(1)), xp.sum, xp.asarray, xp.fft.fft, xp.fft.fftfreq, xp.finfo))
-    code = (
-        "import pickle, sys; found = pickle.loads(sys.stdin.buffer.read())\n"
+    printed(
+        f"import pickle; found = pickle.loads({pickle.dumps(sent)!r})\n"
         "for kind, total, asarray, fft, freq, finfo in found:\n"
         "    x = asarray([1.0, 2.0]); assert type(x) is kind\n"
         "    xp = x.__array_namespace__(); fft_of = xp.fft\n"
@@ -120,7 +120,6 @@ def test_another_process_finds_them() -> None:
         "    assert (fft_of.fft, fft_of.fftfreq) == (fft, freq)\n"
         "    total(x), freq(4), finfo(x)\n"
     )
-    subprocess.run([sys.executable, "-c", code], input=pickle.dumps(sent), check=True)
 
 
 @mortal
@@ -142,8 +141,7 @@ def test_only_refarray_strict_is_a_module_by_itself() -> None:
         "xp = refarray.namespace(strict=True); xp.sum(xp.ones(3)); del xp\n"
         "print(*(name for name in set(sys.modules) - before if 'refarray' in name))"
     )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.split() == []
+    assert printed(code).split() == []
 
 
 @run_each(
@@ -229,10 +227,7 @@ def test_without_an_array_it_is_refarray_strict() -> None:
 
 
 def test_it_is_not_imported_with_refarray() -> None:
-    import subprocess
-
-    code = "import refarray, sys; sys.exit('refarray_strict' in sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    printed("import refarray, sys; sys.exit('refarray_strict' in sys.modules)")
 
 
 TERMS = ["ij", "jk", "i", "ii", "iji", "", "kji"]

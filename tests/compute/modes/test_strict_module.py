@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import copy
 import pickle
-import subprocess
-import sys
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from helpers.cases import run_each
+from helpers.processes import printed, python
 
 import refarray
 import refarray.strict
@@ -27,14 +26,6 @@ def flags() -> Iterator[None]:
     xp.reset_array_api_strict_flags()
 
 
-def run(program: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    import os
-
-    command = [sys.executable, "-c", program]
-    environment = {**os.environ, **variables}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
-
-
 def test_is_strict() -> None:
     x = xp.ones(3)
     assert x.__array_namespace__() is xp
@@ -48,8 +39,7 @@ def test_is_strict() -> None:
 
 
 def test_is_not_imported_with_refarray() -> None:
-    program = "import refarray, sys; assert 'refarray.strict' not in sys.modules"
-    assert run(program).returncode == 0
+    printed("import refarray, sys; assert 'refarray.strict' not in sys.modules")
 
 
 def test_versions() -> None:
@@ -142,14 +132,14 @@ def test_flags_can_be_set_again_after_a_failure() -> None:
 
 def test_environment() -> None:
     program = "import refarray.strict as xp; print(*xp.get_array_api_strict_flags().values())"
-    done = run(
+    shown = printed(
         program,
         ARRAY_API_STRICT_API_VERSION="2023.12",
         ARRAY_API_STRICT_BOOLEAN_INDEXING="False",
         ARRAY_API_STRICT_ENABLED_EXTENSIONS="",
     )
-    assert done.stdout.split() == ["2023.12", "False", "True", "()"]
-    bad = run(program, ARRAY_API_STRICT_API_VERSION="new")
+    assert shown.split() == ["2023.12", "False", "True", "()"]
+    bad = python("-c", program, ARRAY_API_STRICT_API_VERSION="new")
     assert "api_version is 'new'" in bad.stderr
 
 
@@ -196,8 +186,7 @@ from array_api_strict import Device, linalg
 from array_api_strict._devices import ALL_DEVICES
 assert Device("no_x64") in ALL_DEVICES
 """
-    done = run(program)
-    assert done.returncode == 0, done.stderr
+    printed(program)
 
 
 def test_stand_in_has_the_modules_that_suites_import() -> None:
@@ -223,8 +212,7 @@ else:
 assert pickle.loads(pickle.dumps(xp.sum)) is xp.sum and xp.linalg.svd.__module__
 assert pickle.loads(pickle.dumps((xp.linalg.svd, xp.asarray)))[0] is xp.linalg.svd
 """
-    done = run(program)
-    assert done.returncode == 0, done.stderr
+    printed(program)
 
 
 def test_stand_in_comes_first() -> None:
@@ -233,4 +221,4 @@ import sys, types
 sys.modules["array_api_strict"] = types.ModuleType("array_api_strict")
 import refarray.strict.stand_in
 """
-    assert "must come before" in run(program).stderr
+    assert "must come before" in python("-c", program).stderr
