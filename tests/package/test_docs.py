@@ -12,6 +12,7 @@ from types import ModuleType
 
 import pytest
 from helpers import pages
+from helpers.processes import python
 
 pytestmark = pytest.mark.repository
 
@@ -25,9 +26,7 @@ RUNNER = Path(pages.__file__)
 
 
 def run(page: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-W", "error", RUNNER, page], check=False, capture_output=True, text=True
-    )
+    return python("-W", "error", RUNNER, page, seconds=600)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
+from helpers.processes import python
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "kit_in_ci"
@@ -24,9 +25,9 @@ pytestmark = [
 ]
 
 
-@pytest.fixture
-def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """The variables of a run in which the example and `python` can be found."""
+@pytest.fixture(autouse=True)
+def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes that a test starts find the example and `python`."""
     programs = tmp_path / "programs"
     programs.mkdir()
     # Not a symbolic link, which would find the packages of the interpreter that a venv is made of.
@@ -35,47 +36,38 @@ def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, st
     monkeypatch.setenv("PYTHONPATH", str(EXAMPLE), prepend=":")
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     monkeypatch.setenv("VIRTUAL_ENV", sys.prefix)
-    return dict(os.environ)
 
 
-def called(*command: str | Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+def called(*command: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, **variables}
     return subprocess.run(
         command, cwd=EXAMPLE, env=environment, check=False, capture_output=True, text=True
     )
 
 
-def python(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    return called(sys.executable, *arguments, environment=environment)
-
-
-def test_the_example_has_the_deviations_that_it_names(environment: dict[str, str]) -> None:
+def test_the_example_has_the_deviations_that_it_names() -> None:
     command = ["-m", "refarray", "check", SUBJECT, "--expect", "known_deviations.toml"]
-    done = python(environment, *command)
+    done = python(*command, seconds=600, cwd=EXAMPLE)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "3 expected crash" in " ".join(done.stdout.split())
     assert "stale" not in done.stdout and "not tried" not in done.stdout
 
 
-def test_the_examples_own_tests_pass(environment: dict[str, str], tmp_path: Path) -> None:
+def test_the_examples_own_tests_pass(tmp_path: Path) -> None:
     text = (EXAMPLE / "tests" / "test_dlpack.py").read_text().replace('"tinyarray"', f'"{SUBJECT}"')
     (tmp_path / "test_dlpack.py").write_text(text)
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-c", "/dev/null", "test_dlpack.py"],
-        cwd=tmp_path,
-        env=environment,
-        check=False,
-        capture_output=True,
-        text=True,
-    )
+    command = ["-m", "pytest", "-q", "-c", "/dev/null", "test_dlpack.py"]
+    done = python(*command, seconds=600, cwd=tmp_path)
     assert done.returncode == 0, done.stdout
     assert " xfailed" in done.stdout.strip().splitlines()[-1]
 
 
-def test_the_kits_tests_on_the_example(environment: dict[str, str]) -> None:
+def test_the_kits_tests_on_the_example() -> None:
     loaded = [] if entry_points(group="pytest11", name="refarray") else ["-p", PLUGIN]
     options = ["--dlpack-subject", SUBJECT, "--dlpack-expect", "known_deviations.toml"]
     command = ["-m", "pytest", "-q", *loaded, "-p", "no:cacheprovider", "-c", "/dev/null"]
-    done = python(environment, *command, "--pyargs", "refarray.conformance", *options)
+    command += ["--pyargs", "refarray.conformance", *options]
+    done = python(*command, seconds=600, cwd=EXAMPLE)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr
     assert " xfailed" in done.stdout.strip().splitlines()[-1]
 
@@ -93,7 +85,7 @@ def steps() -> list[dict[str, Any]]:
 
 
 def run_action(
-    tmp_path: Path, environment: dict[str, str], **inputs: str
+    tmp_path: Path, **inputs: str
 ) -> tuple[subprocess.CompletedProcess[str], dict[str, str]]:
     """Runs the step that checks, as a runner would, and returns it with its outputs."""
     (step,) = (each for each in steps() if each.get("id") == "check")
@@ -103,16 +95,18 @@ def run_action(
     files = {"GITHUB_STEP_SUMMARY": str(summary), "GITHUB_OUTPUT": str(output)}
     done = called(
         *("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]),
-        environment={**environment, **given, "REPORT": str(report), **files},
+        **given,
+        **files,
+        REPORT=str(report),
     )
     lines = output.read_text().splitlines() if output.exists() else []
     return done, dict(line.split("=", 1) for line in lines)
 
 
-def test_the_action_checks_and_reports(environment: dict[str, str], tmp_path: Path) -> None:
+def test_the_action_checks_and_reports(tmp_path: Path) -> None:
     known = {"EXPECT": "known_deviations.toml"}
     done, outputs = run_action(
-        tmp_path, environment, SUBJECT=SUBJECT, ONLY="COPY TENS-08 VERS", SKIP="VERS-02", **known
+        tmp_path, SUBJECT=SUBJECT, ONLY="COPY TENS-08 VERS", SKIP="VERS-02", **known
     )
     assert done.returncode == 0 and outputs == {"status": "0"}, done.stdout + done.stderr
     report = json.loads((tmp_path / "report" / "report.json").read_text())
@@ -124,12 +118,10 @@ def test_the_action_checks_and_reports(environment: dict[str, str], tmp_path: Pa
     assert json.loads((tmp_path / "report" / "badge.json").read_text())["label"] == "DLPack"
 
 
-def test_the_action_fails_with_the_status_of_the_check(
-    environment: dict[str, str], tmp_path: Path
-) -> None:
-    done, outputs = run_action(tmp_path, environment, SUBJECT=SUBJECT, ONLY="VERS-02")
+def test_the_action_fails_with_the_status_of_the_check(tmp_path: Path) -> None:
+    done, outputs = run_action(tmp_path, SUBJECT=SUBJECT, ONLY="VERS-02")
     assert (done.returncode, outputs) == (1, {"status": "1"}), done.stdout + done.stderr
-    done, outputs = run_action(tmp_path, environment, SUBJECT=SUBJECT, ONLY="NOTHING")
+    done, outputs = run_action(tmp_path, SUBJECT=SUBJECT, ONLY="NOTHING")
     assert (done.returncode, outputs) == (2, {"status": "2"}), done.stdout + done.stderr
 
 
@@ -141,11 +133,11 @@ def test_no_input_is_part_of_a_script() -> None:
 # --- the hook
 
 
-def test_the_hook_checks_the_installed_library(environment: dict[str, str]) -> None:
+def test_the_hook_checks_the_installed_library() -> None:
     (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
     config = yaml.safe_load((EXAMPLE / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
     (used,) = config["repos"][0]["hooks"]
     assert used["id"] == hook["id"] and hook["language"] == "system"
     arguments = [SUBJECT if each == "tinyarray" else each for each in used["args"]]
-    done = called(*shlex.split(hook["entry"]), *arguments, environment=environment)
+    done = called(*shlex.split(hook["entry"]), *arguments)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from helpers.processes import python
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -180,4 +179,5 @@ def test_names_are_html_escaped() -> None:
 
 def test_the_manuals_picture_is_up_to_date() -> None:
     script = Path(__file__).resolve().parents[2] / "tools" / "docs" / "pictures.py"
-    subprocess.run([sys.executable, script, "--check"], check=True)
+    done = python(script, "--check")
+    assert done.returncode == 0, done.stdout + done.stderr

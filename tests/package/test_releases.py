@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 import yaml
+from helpers.processes import printed, python
 from packaging.requirements import Requirement
 
 pytestmark = pytest.mark.repository
@@ -58,10 +59,8 @@ def test_requirements_of_each_group(group: str) -> None:
 
 
 def test_included_group_is_listed_once() -> None:
-    tool = ROOT / "tools" / "requirements.py"
-    done = subprocess.run(
-        [sys.executable, tool, "light", "test"], check=True, capture_output=True, text=True
-    )
+    done = python(ROOT / "tools" / "requirements.py", "light", "test")
+    assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert set(PYPROJECT["dependency-groups"]["light"]) <= set(lines)
     assert len(lines) == len(set(lines)) and "sybil>=9" in lines
@@ -223,7 +222,7 @@ def test_citation_names_this_version() -> None:
 def sdist(folder: Path) -> Path:
     """The sdist's unpacked sources."""
     build = f"from scikit_build_core.build import build_sdist; build_sdist({str(folder)!r})"
-    subprocess.run([sys.executable, "-c", build], check=True, cwd=ROOT, capture_output=True)
+    printed(build, seconds=600, cwd=ROOT)
     (archive,) = folder.glob("refarray-*.tar.gz")
     with tarfile.open(archive) as opened:
         opened.extractall(folder, filter="data")
@@ -340,5 +339,5 @@ def test_linked_module_needs_no_newer_glibc_and_runs(tmp_path: Path) -> None:
         "go.argtypes = [ctypes.c_double, ctypes.c_double, ctypes.c_char_p]\n"
         "assert go(3.0, 4.0, b'libm.so.6') == math.exp(3) + 5 + 81\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
-    assert done.stderr == b""
+    done = python("-c", script)
+    assert (done.returncode, done.stderr) == (0, "")

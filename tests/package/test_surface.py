@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 from helpers.cases import run_each
+from helpers.processes import python
 
 import refarray
 
@@ -131,9 +131,7 @@ def test_every_name_of_other_libraries_is_answered() -> None:
 
 
 def test_interpreter_suggests_a_similar_name() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", "import refarray; refarray.zers"], capture_output=True, text=True
-    )
+    done = python("-c", "import refarray; refarray.zers")
     assert "module 'refarray' has no attribute 'zers'. Did you mean: 'zeros'?" in done.stderr
 
 
@@ -283,12 +281,8 @@ def new_modules(code: str) -> set[str]:
     script = f"import sys; before = set(sys.modules)\n{code}\nprint(*(set(sys.modules) - before))"
     path = [str(path) for path in sys.path if path]
     start = f"import sys; sys.path[:0] = {path!r}\n"
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", start + script],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
+    done = python("-I", "-S", "-c", start + script)
+    assert done.returncode == 0, done.stderr
     return set(done.stdout.split())
 
 

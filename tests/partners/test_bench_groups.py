@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from helpers.processes import python
 
 from benchmarks import __main__ as script
 from benchmarks import exchange, page
@@ -20,8 +19,7 @@ pytestmark = [pytest.mark.numpy, pytest.mark.repository]
 
 
 def run(*arguments: str) -> str:
-    command = [sys.executable, "-m", "benchmarks", *arguments]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = python("-m", "benchmarks", *arguments, seconds=600, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

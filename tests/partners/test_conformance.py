@@ -4,11 +4,10 @@ ones, and refarray as the consumer of every library's arrays in every state that
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from helpers.processes import python
 
 from refarray.conformance.runner import engine
 from refarray.conformance.runner.engine import run_subject
@@ -56,14 +55,8 @@ LIBRARIES = [
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_no_state_of_an_array_ends_the_process(name: str) -> None:
     """Deleted, donated, fake, traced, sparse …: an array without memory may end a process."""
-    done = subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-m", "helpers.library_states", name],
-        cwd=Path(__file__).resolve().parents[1],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    command = ["-X", "faulthandler", "-m", "helpers.library_states", name]
+    done = python(*command, seconds=300, cwd=Path(__file__).resolve().parents[1])
     assert done.returncode == 0, f"exit status {done.returncode}\n{done.stdout}\n{done.stderr}"
     *lines, last = done.stdout.splitlines()
     assert last == "done"

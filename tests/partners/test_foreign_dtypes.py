@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-import subprocess
-import sys
 import weakref
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -12,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.cases import run_each
+from helpers.processes import python
 
 import refarray as ra
 
@@ -286,7 +285,5 @@ assert "numpy.linalg" not in sys.modules and "numpy._core" not in sys.modules
 
 @pytest.mark.numpy
 def test_no_library_is_imported_to_recognise_an_object() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", NO_IMPORTS], capture_output=True, text=True, timeout=120, check=False
-    )
+    done = python("-c", NO_IMPORTS)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

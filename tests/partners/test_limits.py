@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from helpers.processes import python
 
 from . import limits
 
@@ -50,8 +49,8 @@ def test_every_partner_with_limits_has_tests_that_meet_them() -> None:
 
 
 def test_the_manual_is_generated_from_the_data() -> None:
-    command = [sys.executable, str(ROOT / "tools" / "docs" / "partners_page.py"), "--check"]
-    assert subprocess.run(command, check=False).returncode == 0, "run tools/docs/partners_page.py"
+    done = python(ROOT / "tools" / "docs" / "partners_page.py", "--check")
+    assert done.returncode == 0, "run tools/docs/partners_page.py"
 
 
 @JAX

@@ -5,8 +5,6 @@ from __future__ import annotations
 import array
 import gc
 import signal
-import subprocess
-import sys
 import weakref
 from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
@@ -15,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.cases import cases, run_each
+from helpers.processes import python
 
 import refarray as ra
 from refarray import _native
@@ -92,8 +91,7 @@ def test_torch_aborts_on_negative_strides(layout: str) -> None:
         "import refarray; x = refarray.arange(24.0)",
     ):
         code = f"import torch; {setup}; torch.from_dlpack({build})"
-        result = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
-        assert result.returncode == -signal.SIGABRT
+        assert python("-c", code).returncode == -signal.SIGABRT
 
 
 @run_each("layout", POSITIVE)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import subprocess
 import sys
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
+from helpers.processes import printed, python
 
 import refarray as ra
 
@@ -98,28 +98,16 @@ def test_dgl_ignores_strides(layout: str) -> None:
     """Runs in a separate process, on layouts whose out-of-bounds reads stay inside the
     allocation."""
     source = grid.ours("float32", layout)
-    done = subprocess.run(
-        [sys.executable, "-c", CHILD.format(layout=layout)],
-        cwd="tests",
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    output = printed(CHILD.format(layout=layout), cwd="tests")
     first = source[(0,) * source.ndim].item()
     as_if_dense = [first + index for index in range(source.size)]
-    assert done.stdout.strip() == str(as_if_dense)
+    assert output.strip() == str(as_if_dense)
     assert np.array(source.tolist()).ravel().tolist() != as_if_dense
 
 
 @pytest.mark.quirk("dgl-needs-pytorch")
 def test_importing_dgl_itself_needs_pytorch() -> None:
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", "import dgl"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python("-W", "ignore", "-c", "import dgl")
     assert "No module named 'torch'" in done.stderr
 
 

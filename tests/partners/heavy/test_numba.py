@@ -6,17 +6,15 @@ from __future__ import annotations
 import ctypes
 import gc
 import importlib
-import subprocess
-import sys
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import fakegpu
 import numpy as np
 import pytest
+from helpers.processes import python
 
 import refarray as ra
 
@@ -155,11 +153,10 @@ def test_hardware_tests_pass_on_the_simulated_driver(
     cuda: ModuleType, partner: str, passed: int
 ) -> None:
     """Runs the tests of devices/hardware that a simulated device supports."""
-    command: list[Any] = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", HARDWARE]
-    command += ["--hardware=simulated", f"--partner={partner}", "-W", "default"]
+    options = ["--hardware=simulated", f"--partner={partner}", "-W", "default"]
     code = f"import ctypes, runpy, sys; ctypes.CDLL({str(fakegpu.Drivers.here().cuda)!r}); "
     code += "sys.argv = sys.argv[1:]; runpy.run_module('pytest', run_name='__main__')"
-    command[1:3] = ["-c", code, "pytest"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    command = ["-c", code, "pytest", "-q", "-p", "no:cacheprovider", HARDWARE, *options]
+    done = python(*command, seconds=300)
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{passed} passed" in done.stdout
