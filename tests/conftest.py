@@ -8,7 +8,6 @@ import importlib
 import os
 import select
 import signal
-import subprocess
 import sys
 import traceback
 import warnings
@@ -27,6 +26,7 @@ for folder in (
     if folder not in sys.path:
         sys.path.insert(0, folder)
 
+from helpers.processes import python, python_path  # noqa: E402
 from native import build  # noqa: E402
 from native.corpus import FLOATS  # noqa: E402
 from native.producers import Recorder, knowing  # noqa: E402
@@ -252,17 +252,12 @@ def isolated(adversary_folder: Path, tmp_path: Path) -> Isolated:
 
     def run(script: str, *arguments: str, seconds: float = 300.0, leaks: bool = False) -> str:
         options = [os.environ.get("ASAN_OPTIONS", ""), *(["detect_leaks=0"] if leaks else [])]
-        path = os.pathsep.join(
-            [str(adversary_folder), *filter(None, [os.environ.get("PYTHONPATH")])]
-        )
-        done = subprocess.run(
-            [sys.executable, "-X", "faulthandler", str(HERE / "isolated" / script), *arguments],
+        done = python(
+            *("-X", "faulthandler", HERE / "isolated" / script, *arguments),
+            seconds=seconds,
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": path, "ASAN_OPTIONS": ":".join(filter(None, options))},
-            capture_output=True,
-            text=True,
-            timeout=seconds,
-            check=False,
+            PYTHONPATH=python_path(adversary_folder),
+            ASAN_OPTIONS=":".join(filter(None, options)),
         )
         assert done.returncode == 0, f"exit status {done.returncode}\n{done.stdout}\n{done.stderr}"
         assert done.stderr == "", done.stderr

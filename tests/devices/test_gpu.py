@@ -4,7 +4,6 @@ needs a fresh process, and driver calls that fail."""
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 import pytest
 from fakegpu import PERSONALITIES as DRIVERS
-from helpers.processes import printed, python
+from helpers.processes import printed, python, python_path
 
 pytestmark = [pytest.mark.not_repeated, pytest.mark.usefixtures("simulated_drivers")]
 
@@ -63,9 +62,8 @@ print({r["call"] for r in fakegpu.trace()} & {"cuMemAlloc", "cuMemAllocFromPoolA
 
 def printed_by(code: str, **variables: str) -> str:
     """The output of Python code that uses the simulated drivers."""
-    path = [str(HERE.parents[2] / "fakegpu"), str(HERE)]
-    path += filter(None, [os.environ.get("PYTHONPATH")])
-    return printed(code, **variables, PYTHONPATH=os.pathsep.join(path))
+    path = python_path(HERE.parents[2] / "fakegpu", HERE)
+    return printed(code, **variables, PYTHONPATH=path)
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from helpers.processes import python, python_path
 
 FUZZ = Path(__file__).resolve().parents[1] / "fuzz"
 RANDOM_INPUTS = 1000
@@ -25,15 +24,8 @@ for data in inputs:
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    path = os.pathsep.join([str(FUZZ / "extension"), *filter(None, [os.environ.get("PYTHONPATH")])])
-    return subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-c", *arguments],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    path = python_path(FUZZ / "extension")
+    return python("-X", "faulthandler", "-c", *arguments, seconds=300, PYTHONPATH=path)
 
 
 @pytest.mark.not_sanitized("a sanitizer needs more addresses than the limit of the script")

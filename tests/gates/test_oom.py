@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import inspect
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.processes import python, python_path
 from native import build
 
 import refarray
@@ -27,15 +25,9 @@ SCRIPT = Path(__file__).resolve().parents[1] / "isolated" / "out_of_memory.py"
 @pytest.fixture(scope="module")
 def lines(adversary_folder: Path) -> list[dict[str, Any]]:
     """The sweep's output lines, from a process whose C heap can be made to fail."""
-    path = os.pathsep.join([str(adversary_folder), *filter(None, [os.environ.get("PYTHONPATH")])])
-    done = subprocess.run(
-        [sys.executable, "-X", "faulthandler", str(SCRIPT), "sample"],
-        env={**os.environ, "PYTHONPATH": path, "LD_PRELOAD": str(build.build_heap_faults())},
-        capture_output=True,
-        text=True,
-        timeout=900,
-        check=False,
-    )
+    variables = {"PYTHONPATH": python_path(adversary_folder)}
+    variables["LD_PRELOAD"] = str(build.build_heap_faults())
+    done = python("-X", "faulthandler", SCRIPT, "sample", seconds=900, **variables)
     assert done.returncode == 0, f"{done.returncode}\n{done.stdout[-500:]}\n{done.stderr}"
     assert done.stderr == ""
     return [json.loads(line) for line in done.stdout.splitlines()]

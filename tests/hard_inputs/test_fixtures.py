@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from helpers.processes import python, python_path
 
 FAKEGPU = Path(__file__).resolve().parents[2] / "fakegpu"
 
@@ -42,15 +40,9 @@ def test_forgetful(checked_producer):
 
 def pytest_run(folder: Path, *options: str) -> str:
     (folder / "test_mine.py").write_text(SUITE)
-    path = os.pathsep.join([str(FAKEGPU), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *options, "test_mine.py"],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": path, "PYTEST_ADDOPTS": ""},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = ["-m", "pytest", "-v", "-p", "no:cacheprovider", *options, "test_mine.py"]
+    variables = {"PYTHONPATH": python_path(FAKEGPU), "PYTEST_ADDOPTS": ""}
+    done = python(*command, seconds=300, cwd=folder, **variables)
     return done.stdout + done.stderr
 
 

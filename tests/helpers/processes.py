@@ -29,3 +29,8 @@ def printed(code: str, **options: Any) -> str:
     done = python("-c", code, **options)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def python_path(*first: str | Path) -> str:
+    """A PYTHONPATH of these folders, and then of those of this process."""
+    return os.pathsep.join(filter(None, [*map(str, first), os.environ.get("PYTHONPATH")]))

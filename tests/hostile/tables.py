@@ -4,13 +4,11 @@ refarray's own table."""
 from __future__ import annotations
 
 import builtins
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from helpers.processes import python, python_path
 from native.corpus import FLOATS
 from native.producers import Recorder, table_only
 
@@ -244,15 +242,9 @@ def ignores_the_rest(adv: Any) -> int:
 
 def run_isolated(adv: Any, script: str, *arguments: str) -> None:
     """Run a script in a new process, which must exit with status 0 and an empty stderr."""
-    path = [str(Path(adv.__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
-    done = subprocess.run(
-        [sys.executable, "-X", "faulthandler", str(ISOLATED / script), *arguments],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
-        capture_output=True,
-        text=True,
-        timeout=50,
-        check=False,
-    )
+    path = python_path(Path(adv.__file__).parent)
+    command = ("-X", "faulthandler", ISOLATED / script, *arguments)
+    done = python(*command, seconds=50, PYTHONPATH=path)
     if done.returncode < 0:
         raise Violation("crash", f"{script}: signal {-done.returncode}\n{done.stderr}")
     expect(done.returncode == 0 and done.stderr == "", f"{done.returncode}\n{done.stderr}")

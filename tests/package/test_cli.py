@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.processes import python, python_path
 
 import refarray
 from refarray import _doctor, _partners
@@ -22,8 +23,7 @@ pytestmark = [pytest.mark.every_python, pytest.mark.not_repeated]
 
 
 def call(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "refarray", *arguments]
-    return subprocess.run(command, check=False, capture_output=True, text=True, **options)
+    return python("-m", "refarray", *arguments, **options)
 
 
 Capture = pytest.CaptureFixture[str]
@@ -255,12 +255,8 @@ def partner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
             "import refarray._partners as p\n"
             f"p.PARTNERS = (p.Partner('partner_module', 'partner_module', {array!r}),)\n"
         )
-        path = [
-            str(tmp_path),
-            str(Path(refarray.__file__).parent.parent),
-            os.environ.get("PYTHONPATH", ""),
-        ]
-        monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, path)))
+        path = python_path(tmp_path, Path(refarray.__file__).parent.parent)
+        monkeypatch.setenv("PYTHONPATH", path)
         monkeypatch.setattr(_partners, "PARTNERS", (partner,))
         monkeypatch.setattr(_partners, "find_version", lambda _: "9.9")
         (finding,) = _partners.find_partners(measured=True)
