@@ -10,7 +10,7 @@ from typing import Any
 
 
 def python(
-    *command: str | Path, seconds: float = 120, cwd: str | Path | None = None, **variables: object
+    *command: str | Path, seconds: float = 300, cwd: str | Path | None = None, **variables: object
 ) -> subprocess.CompletedProcess[str]:
     """Runs this Python in a new process, with more environment variables."""
     return subprocess.run(
