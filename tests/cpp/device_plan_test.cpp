@@ -100,6 +100,20 @@ const Case pairs("every pair of types with random layouts", [] {
   }
 });
 
+/// `count` elements of `memory` convert to every type as on the CPU.
+void expect_conversions(const Placement& source, Bytes& memory, const DType& from,
+                        std::int64_t count) {
+  for (const DType& to : all_types()) {
+    if (!can_convert(from, to)) continue;
+    const Placement dst = with_margin(row_major(to, {count}, 0));
+    Bytes seen = random_bytes(dst.nbytes);
+    Bytes expected = seen;
+    copy(dst.in(expected), source.in(memory));
+    run_steps(runtime::plan_device_copy(dst.in(seen), source.in(memory)), seen, memory);
+    check(seen == expected, name(from) + " -> " + name(to));
+  }
+}
+
 const Case values("all 16-bit values and random wider ones convert to the same bits", [] {
   for (const DType& from : all_types()) {
     const std::int64_t count = from.bits <= 16 ? 65536 : 4096;
@@ -108,15 +122,7 @@ const Case values("all 16-bit values and random wider ones convert to the same b
     for (std::int64_t i = 0; from.bits <= 16 && !from.is_packed() && i < count; ++i)
       std::memcpy(memory.data() + kMargin + i * from.itemsize(), &i,
                   static_cast<std::size_t>(from.itemsize()));
-    for (const DType& to : all_types()) {
-      if (!can_convert(from, to)) continue;
-      const Placement dst = with_margin(row_major(to, {count}, 0));
-      Bytes seen = random_bytes(dst.nbytes);
-      Bytes expected = seen;
-      copy(dst.in(expected), source.in(memory));
-      run_steps(runtime::plan_device_copy(dst.in(seen), source.in(memory)), seen, memory);
-      check(seen == expected, name(from) + " -> " + name(to));
-    }
+    expect_conversions(source, memory, from, count);
   }
 });
 
@@ -138,15 +144,7 @@ const Case specials("NaNs, infinities and ties convert to the same bits", [] {
     const std::int64_t count = static_cast<std::int64_t>(nbytes) / from.itemsize();
     const Placement source = row_major(from, {count}, 0);
     Bytes memory(bytes, bytes + static_cast<std::size_t>(source.nbytes));
-    for (const DType& to : all_types()) {
-      if (!can_convert(from, to)) continue;
-      const Placement dst = with_margin(row_major(to, {count}, 0));
-      Bytes seen = random_bytes(dst.nbytes);
-      Bytes expected = seen;
-      copy(dst.in(expected), source.in(memory));
-      run_steps(runtime::plan_device_copy(dst.in(seen), source.in(memory)), seen, memory);
-      check(seen == expected, name(from) + " -> " + name(to));
-    }
+    expect_conversions(source, memory, from, count);
   }
 });
 

@@ -3,16 +3,8 @@
 from __future__ import annotations
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
-FLOAT8 = [
-    "float8_e3m4",
-    "float8_e4m3",
-    "float8_e4m3b11fnuz",
-    "float8_e4m3fn",
-    "float8_e4m3fnuz",
-    "float8_e5m2",
-    "float8_e5m2fnuz",
-    "float8_e8m0fnu",
-]
+KINDS = ["e3m4", "e4m3", "e4m3b11fnuz", "e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu"]
+FLOAT8 = [f"float8_{kind}" for kind in KINDS]
 SUB_BYTE = {"float6_e2m3fn": 6, "float6_e3m2fn": 6, "float4_e2m1fn": 4}  # bits
 SMALL = ["float16", "bfloat16", *FLOAT8, *SUB_BYTE]
 REAL = ["float32", "float64", *SMALL]

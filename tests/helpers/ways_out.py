@@ -21,7 +21,6 @@ MODES: dict[str, dict[str, bool]] = {
     **{f"{name}=True": {name: True} for name in ("strict", "immutable", "lazy", "poison_views")},
 }
 ELEMENTS = "3, 7, 7"
-FORBIDDEN = ("copy", "transfer")
 
 
 def to_tensor(x: Any) -> None:

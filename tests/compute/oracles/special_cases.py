@@ -23,6 +23,14 @@ from typing import NamedTuple
 from oracles.checks import same
 from oracles.formats import COMPONENT, FORMATS, rounded
 
+QUOTIENTS = """
+nan any nan | any nan nan | inf inf nan | 0 0 nan
++0 >0 +0 | -0 >0 -0 | +0 <0 -0 | -0 <0 +0
+>0 +0 +inf | >0 -0 -inf | <0 +0 -inf | <0 -0 +inf
++inf pos +inf | +inf neg -inf | -inf pos -inf | -inf neg +inf
+pos +inf +0 | pos -inf -0 | neg +inf -0 | neg -inf +0
+pos pos pos | neg neg pos | pos neg neg | neg pos neg
+"""
 BINARY_CASES = {
     "add": """
 nan any nan | any nan nan | +inf -inf nan | -inf +inf nan | +inf +inf +inf | -inf -inf -inf
@@ -42,22 +50,8 @@ pos +inf +inf | neg +inf -inf | pos -inf -inf | neg -inf +inf
 +0 pos +0 | -0 pos -0 | +0 neg -0 | -0 neg +0 | pos -0 -0 | neg -0 +0 | -0 -0 +0 | +0 -0 -0
 pos pos pos | neg neg pos | pos neg neg | neg pos neg
 """,
-    "divide": """
-nan any nan | any nan nan | inf inf nan | 0 0 nan
-+0 >0 +0 | -0 >0 -0 | +0 <0 -0 | -0 <0 +0
->0 +0 +inf | >0 -0 -inf | <0 +0 -inf | <0 -0 +inf
-+inf pos +inf | +inf neg -inf | -inf pos -inf | -inf neg +inf
-pos +inf +0 | pos -inf -0 | neg +inf -0 | neg -inf +0
-pos pos pos | neg neg pos | pos neg neg | neg pos neg
-""",
-    "floor_divide": """
-nan any nan | any nan nan | inf inf nan | 0 0 nan
-+0 >0 +0 | -0 >0 -0 | +0 <0 -0 | -0 <0 +0
->0 +0 +inf | >0 -0 -inf | <0 +0 -inf | <0 -0 +inf
-+inf pos +inf | +inf neg -inf | -inf pos -inf | -inf neg +inf
-pos +inf +0 | pos -inf -0 | neg +inf -0 | neg -inf +0
-pos pos pos | neg neg pos | pos neg neg | neg pos neg
-""",
+    "divide": QUOTIENTS,
+    "floor_divide": QUOTIENTS,
     "remainder": """
 nan any nan | any nan nan | inf inf nan | 0 0 nan
 +0 >0 +0 | -0 >0 +0 | +0 <0 -0 | -0 <0 -0 | >0 0 nan | <0 0 nan
