@@ -50,7 +50,7 @@ def digest() -> str:
 
 
 def build(target: Path) -> None:
-    """Compiles in a folder that does not stay: its objects are fifteen times the libraries' size."""
+    """Compiles in a folder that does not stay: objects are fifteen times the libraries' size."""
     with TemporaryDirectory(dir=target.parent, prefix="build-") as scratch:
         compile_drivers(Path(scratch))
         (Path(scratch) / "installed" / "fakegpu" / "lib").rename(target)
