@@ -18,11 +18,8 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).resolve().parent
-for folder in (
-    str(HERE.parent / "fakegpu"),
-    str(HERE / "compute"),
-    str(HERE),
-):  # for `fakegpu`, `oracles`, `native` and `helpers`, in every import mode
+# For `fakegpu`, `oracles`, `native` and `helpers`, in every import mode.
+for folder in map(str, (HERE.parent / "fakegpu", HERE / "compute", HERE)):
     if folder not in sys.path:
         sys.path.insert(0, folder)
 

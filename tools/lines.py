@@ -39,6 +39,7 @@ KINDS = {
     "benchmarks/budget.json": RECORDED,
     "docs/gates/*": RECORDED,
     "docs/records/*": RECORDED,
+    "tests/compute/official_suite.toml": RECORDED,
     "tests/consumers/results.json": RECORDED,
     "tests/foreign/results.json": RECORDED,
     "tests/gates/same_bits.json": RECORDED,
@@ -49,6 +50,7 @@ KINDS = {
 
 #: Generated parts of files that are written by hand otherwise: their first line and the next one.
 PARTS = {
+    "docs/gpu.md": ("| | CUDA | 50 streams |", "\n## Without a device"),
     "src/refarray/_native.pyi": (
         "# Functions of the array API standard, written by",
         "# Other functions.",

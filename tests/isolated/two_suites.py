@@ -20,10 +20,8 @@ TESTS = Path(__file__).resolve().parent.parent
 FOLDERS = ("array", "dlpack", "interop", "ledger")
 MARKED = ("compute", "every_python")  # other values do not depend on the interpreter
 ELSEWHERE = {"test_exit.py", "test_hostile.py", "test_verification.py"}  # of other processes
-# `properties` imports Hypothesis.
-PARTNER = re.compile(
-    r"^\s*(import|from) (numpy|ml_dtypes|tvm_ffi|hypothesis|properties)\b", re.MULTILINE
-)
+PARTNERS = "numpy|ml_dtypes|tvm_ffi|hypothesis|properties"  # the last imports Hypothesis
+PARTNER = re.compile(rf"^\s*(import|from) ({PARTNERS})\b", re.MULTILINE)
 # Errors by which the interpreter rejects some modules and signal handlers in a sub-interpreter.
 REFUSALS = (
     "does not support loading in subinterpreters",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from mutants.__main__ import load, run_mutant
+from mutants.__main__ import run_mutant
 
 from refarray.conformance import Outcome, checks
 from refarray.conformance.runner.engine import run_subject
@@ -13,8 +13,6 @@ pytestmark = [
     pytest.mark.not_repeated,
     pytest.mark.usefixtures("drivers_are_importable"),
 ]
-
-load()
 
 
 @pytest.mark.parametrize(

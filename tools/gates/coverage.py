@@ -151,8 +151,7 @@ def measure(folder: Path) -> None:
     say("C++ tests")
     quiet([tool("ctest"), "--test-dir", folder, "--parallel", "2", "-E", "needs_no_python"], plain)
     print_loaded(folder, plain)
-    both = ["--numprocesses=2", "--dist=worksteal"]  # gcov locks its files
-    run([*PYTEST, *both, "-m", LIGHT, *ignore(marked("repository")), TESTS], plain)
+    run([*PYTEST, "--numprocesses=2", "-m", LIGHT, *ignore(marked("repository")), TESTS], plain)
     say("gcovr; pages in build/coverage/html")
     (folder / "html").mkdir(exist_ok=True)
     chosen = [f"--filter={ROOT}/{each}/" for each in FOLDERS]
