@@ -20,5 +20,5 @@ def test_suite_passes_in_two_interpreters_at_once(isolated: Any) -> None:
     assert [answer["status"] for answer in answers] == [0, 0]
     for answer in answers:
         counts = answer["counts"]
-        assert counts["passed"] > 1000
+        assert counts["passed"] > 800
         assert counts.get("skipped", 0) < 80, "the interpreter skipped more than expected"
