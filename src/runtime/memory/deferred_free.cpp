@@ -70,10 +70,11 @@ class DeferredFreeList {
       new_ = {};
     }
     std::vector<EventPtr> events;
-    bool is_possible = true;
+    std::array<bool, 2> is_possible{true, true};  // per vendor
     free_each([&](TrackedStorage& storage) {
       const Vendor vendor = vendor_of(storage.device().kind);
-      is_possible = is_possible && storage.pending.cover_exports(vendor, events);
+      bool& may_try = is_possible[static_cast<std::size_t>(vendor)];
+      may_try = may_try && storage.pending.cover_exports(vendor, events);
       return false;
     });
     return true;
