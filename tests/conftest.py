@@ -121,8 +121,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="module", autouse=True)
 def short_collections() -> None:
-    """The collections of a file's tests visit what these make, not the million objects of PyTorch,
-    JAX and the test modules."""
+    """Collections visit what a file's tests make, not the million objects of PyTorch and JAX."""
     gc.collect()
     gc.freeze()
 

@@ -2,6 +2,7 @@
 `out_of_memory_scenarios.py PROTOCOL SCENARIO`: with DLPack, or with buffers and interfaces."""
 
 import _testcapi
+import os
 import sys
 
 import adversary
@@ -167,4 +168,6 @@ for k in range(ROUNDS):
     assert given == back, f"allocation {k}: given {given} times, given back {back} times"
 assert failures, "no allocation was reached: the test is void"
 assert refarray.from_dlpack(x).tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
-print("survived")
+print("survived", flush=True)
+if "t" in sys.abiflags:  # CPython 3.13 without a GIL hangs at its end after a list had no memory
+    os._exit(0)

@@ -25,9 +25,8 @@ import refarray
 
 from .recipes import Recipe
 
-CACHED_RANKS = 5
-CACHE_DEPTH = 20  # more objects of a rank than refarray's cache holds
-CACHED_BLOCKS = 40  # more blocks than refarray keeps of freed storage and exports
+#: More than refarray's caches hold: objects of each of some ranks, blocks.
+CACHED_RANKS, CACHE_DEPTH, CACHED_BLOCKS = 5, 20, 40
 MAX_ALLOCATIONS = 20_000  # no call makes as many
 NOISE = 4  # blocks the measurement itself may hold
 
