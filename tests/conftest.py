@@ -94,7 +94,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", "repository: of sources, pages and tools; no gate repeats it"
     )
     config.addinivalue_line("markers", "not_repeated: in processes of its own; cannot leak here")
-    config.addinivalue_line("markers", "every_python: the abi3 wheel is tested with it too")
+    config.addinivalue_line("markers", "every_python: the abi3 wheel is tested with this file too")
     config.addinivalue_line("markers", "computes: the gate without-compute leaves it out")
     config.addinivalue_line(
         "markers", "needs(*names): hardware test for partners with that name or these protocols"

@@ -80,6 +80,25 @@ def test_the_environment_chooses_the_allocator(chosen: str, printed: str) -> Non
     assert printed in printed_by(ALLOCATES, REFARRAY_CUDA_ALLOCATOR=chosen)
 
 
+EXPORTS_5_MIB = """
+import fakegpu
+fakegpu.load(cuda=1, hip=0, cuda_version=VERSION, device_bytes=MIB << 20)
+import refarray as ra
+ra.zeros((5 << 20,), dtype="uint8", device="cuda_host").__dlpack__(stream=-1)
+fakegpu.reset()
+ra.zeros(3, device="cuda_host")
+print(len(fakegpu.trace("cuCtxSynchronize")), len(fakegpu.trace("cuCtxRecordEvent")))
+"""
+
+
+@pytest.mark.parametrize(
+    ("version", "mib", "shown"),
+    [(12000, 64, "1 0\n"), (12080, 64, "0 1\n"), (12000, 1024, "0 0\n"), (12080, 1024, "0 0\n")],
+)
+def test_limits_of_deferred_frees_grow_with_the_memory(version: int, mib: int, shown: str) -> None:
+    assert printed_by(f"VERSION, MIB = {version}, {mib}\n{EXPORTS_5_MIB}") == shown
+
+
 USES_DEVICE_0 = """
 import fakegpu
 fakegpu.load(concurrent_managed=False)

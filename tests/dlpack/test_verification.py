@@ -17,26 +17,18 @@ FIRST = {"max_version": (1, 3)}
 
 @pytest.mark.req("COPY-07", "COPY-05")
 @pytest.mark.parametrize(
-    "fields", [{}, {"versioned": False}, {"flags": 1}], ids=["view", "legacy", "read-only"]
+    "fields",
+    [{}, {"versioned": False}, {"flags": 1}, {"device": (3, 0)}, {"device": (11, 0)}],
+    ids=["view", "legacy", "read-only", "pinned-cuda", "pinned-rocm"],
 )
 def test_copy_true_answered_with_a_view_is_copied(recorder: Any, fields: dict[str, Any]) -> None:
-    """Row 40: without IS_COPIED, refarray copies; the copy is writable, and the view is deleted at
-    once."""
+    """Row 40: without IS_COPIED, refarray copies, pinned memory too (A-25); the copy is writable,
+    and the view is deleted at once."""
     producer = recorder(**fields)
     array = refarray.from_dlpack(producer, copy=True)
     assert array.tolist() == VALUES
     check_independent(array, producer.tensors[0])
     assert producer.tensors[0].deleter_calls == 1
-
-
-@pytest.mark.req("COPY-07")
-@pytest.mark.parametrize("device", [(3, 0), (11, 0)])
-def test_copy_true_of_pinned_memory_is_copied(recorder: Any, device: tuple[int, int]) -> None:
-    """Host-readable memory can be copied by refarray itself (A-25)."""
-    producer = recorder(device=device)
-    array = refarray.from_dlpack(producer, copy=True)
-    assert array.tolist() == VALUES
-    check_independent(array, producer.tensors[0])
 
 
 @pytest.mark.req("FLAG-05", "COPY-05")

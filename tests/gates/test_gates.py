@@ -188,6 +188,8 @@ def test_the_abi3_run_leaves_out_values_and_no_folder_of_the_extension() -> None
     left = {path.relative_to(tests).as_posix() for path in gate.run_once()}
     assert {"compute/test_reductions.py", "fakegpu/test_rules.py"} <= left
     assert not {"compute/modes/test_strict.py", "gates/test_oom.py"} & left
+    for path in tests.rglob("test_*.py"):  # it chooses whole files
+        assert "\n@pytest.mark.every_python" not in path.read_text("utf-8"), path
     assert {path.partition("/")[0] for path in left} == set(gate.ONCE)
     assert not {"array", "dlpack", "interop", "ledger", "partners"} & set(gate.ONCE)
 

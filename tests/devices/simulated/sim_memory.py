@@ -114,7 +114,7 @@ def test_many_deferred_frees_wait_for_the_consumers(kind: str, unit: int) -> Non
     driver.use(0)
 
 
-@pytest.mark.skipif(VERSION < 12050, reason="no event for all work of a device")
+@pytest.mark.skipif(VERSION < 12050, reason="CUDA before 12.5 has no cuCtxRecordEvent")
 def test_many_deferred_frees_wait_for_no_device() -> None:
     """One event for each device stands for the work of all consumers."""
     driver = driver_of("cuda:0")
