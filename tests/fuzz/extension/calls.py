@@ -131,9 +131,18 @@ class Run:
         self.answers = 0
         self.endless = False
         self.asked: Counter[tuple[int, str]] = Counter()
-        self.hostile, self.sequence = hostile_classes(self)
+        self.chosen = self.input.below(4)  # of the hostile classes
 
     # --- Arguments.
+
+    @functools.cached_property
+    def hostile(self) -> type:
+        return hostile_class(self, self.chosen)
+
+    @functools.cached_property
+    def sequence(self) -> type:
+        length, item = sequence_methods(self)
+        return type("Sequence", (), {"__len__": length, "__getitem__": item})
 
     def array(self) -> Any:
         xp = NAMESPACES[self.group]
@@ -317,8 +326,8 @@ def sequence_methods(run: Run) -> tuple[Callable[..., Any], Callable[..., Any]]:
     return lambda self: run.again() if run.endless else act(run, self, "__len__", 2), item
 
 
-def hostile_classes(run: Run) -> tuple[type, type]:
-    """A class with all special methods, and one that is only a sequence."""
+def hostile_class(run: Run, chosen: int) -> type:
+    """A class with all special methods, or with some."""
 
     def method(name: str, plain: Any) -> Callable[..., Any]:
         # Endless recursion has one Python function a level, so that the recursion limit comes late.
@@ -331,15 +340,11 @@ def hostile_classes(run: Run) -> tuple[type, type]:
 
     hostile = {name: method(name, plain) for name, plain in PLAIN.items()}
     hostile["__dlpack__"] = export
-    length, item = sequence_methods(run)
-    chosen = run.input.below(4)
     if chosen == 0:  # a number only
         hostile = {name: hostile[name] for name in ("__index__", "__float__")}
     elif chosen == 1:  # an index only, whose class may become a sequence
         hostile = {"__index__": hostile["__index__"]}
-    return type("Hostile", (), hostile), type(
-        "Sequence", (), {"__len__": length, "__getitem__": item}
-    )
+    return type("Hostile", (), hostile)
 
 
 def run(data: bytes) -> None:
