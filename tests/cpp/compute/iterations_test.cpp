@@ -1,10 +1,9 @@
 // Tests the QR iterations of the decompositions: their limits, and that the limits are far away.
+#include "compute/linalg/decompositions/parts/iterations.hpp"
+
 #include <cmath>
 
 #include "check.hpp"
-#include "compute/linalg/decompositions/parts/bidiagonal.hpp"
-#include "compute/linalg/decompositions/parts/schur.hpp"
-#include "compute/linalg/decompositions/parts/tridiagonal.hpp"
 #include "dense.hpp"
 
 namespace {

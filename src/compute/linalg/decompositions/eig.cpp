@@ -1,7 +1,7 @@
 // Implements eigenvalues of general matrices by the Schur form.
 #include "compute/linalg/decompositions/decompositions.hpp"
+#include "compute/linalg/decompositions/parts/iterations.hpp"
 #include "compute/linalg/decompositions/parts/matrices.hpp"
-#include "compute/linalg/decompositions/parts/schur.hpp"
 #include "compute/linalg/decompositions/parts/stack.hpp"
 
 namespace refarray::core {

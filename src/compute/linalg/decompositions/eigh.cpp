@@ -4,11 +4,11 @@
 
 #include "compute/linalg/decompositions/decompositions.hpp"
 #include "compute/linalg/decompositions/parts/hermitian.hpp"
+#include "compute/linalg/decompositions/parts/iterations.hpp"
 #include "compute/linalg/decompositions/parts/matrices.hpp"
 #include "compute/linalg/decompositions/parts/reflections.hpp"
 #include "compute/linalg/decompositions/parts/rotations.hpp"
 #include "compute/linalg/decompositions/parts/stack.hpp"
-#include "compute/linalg/decompositions/parts/tridiagonal.hpp"
 
 namespace refarray::core {
 namespace {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "compute/linalg/decompositions/decompositions.hpp"
-#include "compute/linalg/decompositions/parts/bidiagonal.hpp"
+#include "compute/linalg/decompositions/parts/iterations.hpp"
 #include "compute/linalg/decompositions/parts/matrices.hpp"
 #include "compute/linalg/decompositions/parts/reflections.hpp"
 #include "compute/linalg/decompositions/parts/rotations.hpp"

@@ -1,7 +1,7 @@
 // Implements singular values of bidiagonal matrices by QR iterations with implicit shifts, or none.
-#include "compute/linalg/decompositions/parts/bidiagonal.hpp"
-
 #include <utility>
+
+#include "compute/linalg/decompositions/parts/iterations.hpp"
 
 namespace refarray::core {
 namespace {

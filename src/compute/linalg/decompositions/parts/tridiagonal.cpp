@@ -1,8 +1,8 @@
 // Implements eigenvalues of symmetric tridiagonal matrices by QR iterations with implicit shifts.
-#include "compute/linalg/decompositions/parts/tridiagonal.hpp"
-
 #include <cmath>
 #include <limits>
+
+#include "compute/linalg/decompositions/parts/iterations.hpp"
 
 namespace refarray::core {
 namespace {
