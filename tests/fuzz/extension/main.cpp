@@ -6,6 +6,19 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
+
+// The sanitizer's operator new ends the program if there is no memory; that of a real one throws.
+void* operator new(std::size_t size) {
+  if (void* made = std::malloc(size)) return made;
+  throw std::bad_alloc();
+}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return std::malloc(size); }
+void* operator new[](std::size_t size) { return operator new(size); }
+void operator delete(void* made) noexcept { std::free(made); }
+void operator delete(void* made, std::size_t) noexcept { std::free(made); }
+void operator delete[](void* made) noexcept { std::free(made); }
+void operator delete[](void* made, std::size_t) noexcept { std::free(made); }
 
 namespace {
 
