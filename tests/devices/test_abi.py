@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import sys
 import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +13,10 @@ import pytest
 from devices.abi import declared
 
 pytestmark = [pytest.mark.every_python, pytest.mark.not_repeated]
+
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "tools" / "gpu"))
+import driver_functions  # noqa: E402
 
 
 def wheels() -> list[str]:
@@ -39,6 +45,22 @@ def test_declarations_match_the_vendors_headers(vendor: str, tmp_path: Path) -> 
         pytest.skip(f"no {vendor} headers; `make gpu-nodevice` installs them and runs this check")
     for include in found:
         assert declared.errors(vendor, include, tmp_path) == "", include
+
+
+def test_the_simulated_driver_knows_every_function_of_nvidias() -> None:
+    found = list(headers("cuda"))
+    if not found:
+        pytest.skip("no CUDA headers; `make gpu-nodevice` installs them and runs this check")
+    rows = map(str.split, driver_functions.LIST.read_text(encoding="utf-8").splitlines())
+    listed = {(name, int(version)) for name, *versions in rows for version in versions}
+    for include in found:
+        text = (include / "cuda.h").read_text(encoding="utf-8", errors="replace")
+        newest = int(re.findall(r"#define CUDA_VERSION (\d+)", text)[0])
+        known = driver_functions.functions(include).items()
+        pairs = {(name, version) for name, versions in known for version in versions}
+        assert pairs <= listed, include
+        # A later release may list a version that an earlier one forgot.
+        assert len({pair for pair in listed if pair[1] <= newest} - pairs) < 10, include
 
 
 def test_every_declared_function_is_looked_up() -> None:

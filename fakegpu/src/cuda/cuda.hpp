@@ -57,6 +57,14 @@ Symbols memory_symbols();
 Symbols copy_symbols();
 Symbols stream_symbols();
 
+/// Every function of the driver API, those that are not simulated too. The build writes it from
+/// functions.txt.
+Symbols listed_symbols();
+
+/// A call of a function that is not simulated, in the version in which it came or changed. Aborts
+/// if a later version is simulated.
+int not_simulated(const char* name, int version, const void* caller);
+
 class NullIsPerThread {
  public:
   NullIsPerThread() : flag_(null_is_per_thread()), before_(flag_) { flag_ = true; }

@@ -43,8 +43,8 @@ int cuMemAllocHost_v2(void** pointer, std::size_t bytes) {
 }
 
 int cuMemFreeHost(void* pointer) {
-  return call(kCuda, "cuMemFreeHost", kBlocks | kUnsafe | kReleases | kInContext, memory_free,
-              number(pointer), MemoryKind::kPinned, false);
+  return call(kCuda, "cuMemFreeHost", kBlocks | kUnsafe | kReleases, memory_free, number(pointer),
+              MemoryKind::kPinned, false);
 }
 
 int cuMemHostRegister_v2(void* pointer, std::size_t bytes, unsigned) {

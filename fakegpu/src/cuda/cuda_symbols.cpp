@@ -1,6 +1,4 @@
-// cuGetProcAddress: maps a name and a CUDA version to a function. Unsuffixed names of functions
-// with an old ABI, which programs must not call: a real driver would misread the arguments as
-// 32-bit.
+// cuGetProcAddress: maps a name and a CUDA version to a function. Functions that are not simulated.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -9,53 +7,11 @@
 
 using namespace fakegpu;
 
-namespace {
-
-int trap(const char* name) {
-  std::fprintf(stderr,
-               "fakegpu: %s without a version has an old ABI: request it by "
-               "cuGetProcAddress with a version\n",
-               name);
-  std::abort();
-}
-
-}  // namespace
-
 extern "C" {
 
 int cuGetProcAddress(const char* name, void** function, int version, std::uint64_t flags);
 int cuGetProcAddress_v2(const char* name, void** function, int version, std::uint64_t flags,
                         int* status_out);
-
-int cuMemAlloc() { return trap("cuMemAlloc"); }
-int cuMemFree() { return trap("cuMemFree"); }
-int cuMemGetInfo() { return trap("cuMemGetInfo"); }
-int cuMemAllocHost() { return trap("cuMemAllocHost"); }
-int cuMemHostRegister() { return trap("cuMemHostRegister"); }
-int cuMemHostGetDevicePointer() { return trap("cuMemHostGetDevicePointer"); }
-int cuMemGetAddressRange() { return trap("cuMemGetAddressRange"); }
-int cuEventDestroy() { return trap("cuEventDestroy"); }
-int cuStreamDestroy() { return trap("cuStreamDestroy"); }
-int cuCtxCreate() { return trap("cuCtxCreate"); }
-int cuCtxDestroy() { return trap("cuCtxDestroy"); }
-int cuCtxPushCurrent() { return trap("cuCtxPushCurrent"); }
-int cuCtxPopCurrent() { return trap("cuCtxPopCurrent"); }
-int cuDevicePrimaryCtxRelease() { return trap("cuDevicePrimaryCtxRelease"); }
-int cuDevicePrimaryCtxReset() { return trap("cuDevicePrimaryCtxReset"); }
-int cuDeviceTotalMem() { return trap("cuDeviceTotalMem"); }
-int cuMemcpyHtoD() { return trap("cuMemcpyHtoD"); }
-int cuMemcpyDtoH() { return trap("cuMemcpyDtoH"); }
-int cuMemcpyDtoD() { return trap("cuMemcpyDtoD"); }
-int cuMemcpyHtoDAsync() { return trap("cuMemcpyHtoDAsync"); }
-int cuMemcpyDtoHAsync() { return trap("cuMemcpyDtoHAsync"); }
-int cuMemcpyDtoDAsync() { return trap("cuMemcpyDtoDAsync"); }
-int cuMemcpy2D() { return trap("cuMemcpy2D"); }
-int cuMemcpy2DUnaligned() { return trap("cuMemcpy2DUnaligned"); }
-int cuMemcpy2DAsync() { return trap("cuMemcpy2DAsync"); }
-int cuMemsetD8() { return trap("cuMemsetD8"); }
-int cuStreamBeginCapture() { return trap("cuStreamBeginCapture"); }
-int cuGraphInstantiate() { return trap("cuGraphInstantiate"); }
-int cuIpcOpenMemHandle() { return trap("cuIpcOpenMemHandle"); }
 
 }  // extern "C"
 
@@ -63,44 +19,25 @@ namespace {
 
 Symbols own_symbols() {
   return {plain<cuGetProcAddress>("cuGetProcAddress", 11030),
-          plain<cuGetProcAddress_v2>("cuGetProcAddress", 12000),
-          plain<cuMemAlloc>("cuMemAlloc", 2000),
-          plain<cuMemFree>("cuMemFree", 2000),
-          plain<cuMemGetInfo>("cuMemGetInfo", 2000),
-          plain<cuMemAllocHost>("cuMemAllocHost", 2000),
-          plain<cuMemHostRegister>("cuMemHostRegister", 2000),
-          plain<cuMemHostGetDevicePointer>("cuMemHostGetDevicePointer", 2000),
-          plain<cuMemGetAddressRange>("cuMemGetAddressRange", 2000),
-          plain<cuEventDestroy>("cuEventDestroy", 2000),
-          plain<cuStreamDestroy>("cuStreamDestroy", 2000),
-          plain<cuCtxCreate>("cuCtxCreate", 2000),
-          plain<cuCtxDestroy>("cuCtxDestroy", 2000),
-          plain<cuCtxPushCurrent>("cuCtxPushCurrent", 2000),
-          plain<cuCtxPopCurrent>("cuCtxPopCurrent", 2000),
-          plain<cuDevicePrimaryCtxRelease>("cuDevicePrimaryCtxRelease", 2000),
-          plain<cuDevicePrimaryCtxReset>("cuDevicePrimaryCtxReset", 2000),
-          plain<cuDeviceTotalMem>("cuDeviceTotalMem", 2000),
-          plain<cuMemcpyHtoD>("cuMemcpyHtoD", 2000),
-          plain<cuMemcpyDtoH>("cuMemcpyDtoH", 2000),
-          plain<cuMemcpyDtoD>("cuMemcpyDtoD", 2000),
-          plain<cuMemcpyHtoDAsync>("cuMemcpyHtoDAsync", 2000),
-          plain<cuMemcpyDtoHAsync>("cuMemcpyDtoHAsync", 2000),
-          plain<cuMemcpyDtoDAsync>("cuMemcpyDtoDAsync", 2000),
-          plain<cuMemcpy2D>("cuMemcpy2D", 2000),
-          plain<cuMemcpy2DUnaligned>("cuMemcpy2DUnaligned", 2000),
-          plain<cuMemcpy2DAsync>("cuMemcpy2DAsync", 2000),
-          plain<cuMemsetD8>("cuMemsetD8", 2000),
-          plain<cuStreamBeginCapture>("cuStreamBeginCapture", 2000),
-          plain<cuGraphInstantiate>("cuGraphInstantiate", 2000),
-          plain<cuIpcOpenMemHandle>("cuIpcOpenMemHandle", 2000)};
+          plain<cuGetProcAddress_v2>("cuGetProcAddress", 12000)};
 }
 
-const Symbols& symbols() {
+const Symbols& simulated_symbols() {
   static const Symbols all = [] {
     Symbols list;
     for (const auto some :
          {context_symbols, memory_symbols, copy_symbols, stream_symbols, own_symbols})
       for (const Symbol& symbol : some()) list.push_back(symbol);
+    return list;
+  }();
+  return all;
+}
+
+/// The simulated ones first: of two with a name and a version the first counts.
+const Symbols& symbols() {
+  static const Symbols all = [] {
+    Symbols list = simulated_symbols();
+    for (const Symbol& symbol : listed_symbols()) list.push_back(symbol);
     return list;
   }();
   return all;
@@ -139,6 +76,25 @@ int get_address(Call& at, const char* name, void** function, int version, std::u
 }
 
 }  // namespace
+
+namespace fakegpu {
+
+int not_simulated(const char* name, int version, const void* caller) {
+  for (const Symbol& symbol : simulated_symbols()) {
+    if (std::strcmp(symbol.name, name) != 0 || symbol.version < version) continue;
+    // A real driver would misread the arguments: many were of 32 bits.
+    std::fprintf(stderr,
+                 "fakegpu: %s of version %d has an old ABI: request it by cuGetProcAddress with "
+                 "version %d\n",
+                 name, version, symbol.version);
+    std::abort();
+  }
+  Call at(kCuda, name, kImmediate, caller);
+  if (const int code = at.check()) return at.finish(code);
+  return at.finish(kNotSupported);
+}
+
+}  // namespace fakegpu
 
 extern "C" {
 

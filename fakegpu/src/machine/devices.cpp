@@ -55,17 +55,19 @@ const std::map<int, Name>& names() {
   return all;
 }
 
+constexpr int kLastCudaAttribute = 147;  // of CUDA 13.0; what is not listed is not supported: 0
+
 const std::map<int, int>& attributes(Vendor vendor) {
   static const std::map<int, int> cuda = {
-      {1, 1024},   {2, 1024},     {3, 1024},  {4, 64},          {5, 2147483647}, {6, 65535},
-      {7, 65535},  {8, 49152},    {10, 32},   {11, 2147483647}, {12, 65536},     {13, 1500000},
-      {14, 512},   {15, 1},       {16, 8},    {18, 0},          {19, 1},         {20, 0},
-      {31, 1},     {32, 0},       {33, 0},    {34, 0},          {35, 0},         {36, 1500000},
-      {37, 256},   {38, 1 << 22}, {39, 2048}, {40, 2},          {41, 1},         {50, 0},
-      {75, 9},     {76, 0},       {78, 1},    {81, 49152},      {83, 1},         {84, 0},
-      {85, 0},     {88, 0},       {89, 1},    {90, 1},          {91, 1},         {95, 1},
-      {97, 49152}, {99, 1},       {100, 0},   {101, 0},         {102, 1},        {115, 1},
-      {119, 1}};
+      {1, 1024},     {2, 1024},  {3, 1024},     {4, 64},    {5, 2147483647},  {6, 65535},
+      {7, 65535},    {8, 49152}, {9, 65536},    {10, 32},   {11, 2147483647}, {12, 65536},
+      {13, 1500000}, {14, 512},  {15, 1},       {16, 8},    {18, 0},          {19, 1},
+      {20, 0},       {31, 1},    {32, 0},       {33, 0},    {34, 0},          {35, 0},
+      {36, 1500000}, {37, 256},  {38, 1 << 22}, {39, 2048}, {40, 2},          {41, 1},
+      {50, 0},       {75, 9},    {76, 0},       {78, 1},    {81, 49152},      {82, 65536},
+      {83, 1},       {84, 0},    {85, 0},       {88, 0},    {89, 1},          {90, 1},
+      {91, 1},       {95, 1},    {97, 49152},   {99, 1},    {100, 0},         {101, 0},
+      {102, 1},      {106, 32},  {115, 1},      {119, 1}};
   // hipDeviceAttribute_t; these numbers are the same in HIP 5.2, 6.3 and 7.1.
   static const std::map<int, int> hip = {
       {3, 1},      {8, 1},           {9, 1},     {16, 0},          {23, 9},     {24, 1},
@@ -109,11 +111,13 @@ int device_attribute(Call& call, int* value, int attribute, int ordinal) {
   Device* device = nullptr;
   if (const int code = find_device(call, ordinal, device)) return code;
   call.note("attribute", attribute);
-  const auto found = attributes(call.vendor).find(attribute);
-  if (value == nullptr || found == attributes(call.vendor).end()) return kInvalidValue;
-  *value = found->second;
-  const Settings& settings = call.machine.settings;
   const bool cuda = call.vendor == Vendor::kCuda;
+  const auto found = attributes(call.vendor).find(attribute);
+  const bool is_listed = found != attributes(call.vendor).end();
+  const bool is_known = is_listed || (cuda && attribute > 0 && attribute <= kLastCudaAttribute);
+  if (value == nullptr || !is_known) return kInvalidValue;
+  *value = is_listed ? found->second : 0;
+  const Settings& settings = call.machine.settings;
   if (attribute == (cuda ? 115 : 88)) *value = settings.pools;
   if (attribute == (cuda ? 83 : 24)) *value = settings.managed;
   if (attribute == (cuda ? 89 : 9)) *value = settings.managed && settings.concurrent_managed;

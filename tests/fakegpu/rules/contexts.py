@@ -22,7 +22,7 @@ class Objects:
 
     def __init__(self, cuda: Cuda) -> None:
         stream, event, timed = cuda.stream(), cuda.event(), cuda.event(0)
-        memory, other, host = cuda.memory(), cuda.memory(), cuda.pinned()
+        memory, other = cuda.memory(), cuda.memory()
         increment = cuda.kernel("fakegpu_increment")
         module = cuda.made("cuModuleLoadData", b".version 6.0")
         cuda.record(timed, stream)
@@ -51,7 +51,6 @@ class Objects:
             "cuLaunchHostFunc": call("cuLaunchHostFunc", stream, function, None),
             "cuCtxSynchronize": call("cuCtxSynchronize"),
             "cuMemFree": call("cuMemFree_v2", memory),
-            "cuMemFreeHost": call("cuMemFreeHost", host),
             "cuModuleUnload": call("cuModuleUnload", module),
             "cuEventDestroy": call("cuEventDestroy_v2", event),
             "cuStreamDestroy": call("cuStreamDestroy_v2", stream),
@@ -72,9 +71,11 @@ def test_calls_need_a_current_context(each_cuda: Cuda) -> None:
 
 def test_some_calls_need_no_context(each_cuda: Cuda) -> None:
     stream, event, memory = each_cuda.stream(), each_cuda.event(), each_cuda.memory()
+    host = each_cuda.pinned()
     each_cuda.record(event, stream)
     each_cuda.synchronize(stream)
     each_cuda("cuCtxPopCurrent_v2", Number())
+    each_cuda("cuMemFreeHost", host)
     each_cuda("cuEventQuery", event)
     each_cuda("cuStreamIsCapturing", stream, ctypes.c_int())
     each_cuda("cuPointerGetAttribute", ctypes.c_uint(), 2, memory)

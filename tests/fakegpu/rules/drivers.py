@@ -47,6 +47,28 @@ def test_a_symbol_is_resolved_in_the_requested_version(cuda: Cuda) -> None:
     assert cuda.code("cuGetProcAddress_v2", b"cuNoSuch", ctypes.c_void_p(), 13000, 1, None) == 500
 
 
+@pytest.mark.parametrize("driver", [each for each in fakegpu.CUDA_VERSIONS if each >= 12000])
+def test_every_function_of_the_driver_api_is_found_in_its_version(cuda: Cuda, driver: int) -> None:
+    fakegpu.configure(cuda_version=driver)
+    listed = fakegpu.Drivers.here().cuda.parents[1] / "functions.txt"
+    rows = listed.read_text(encoding="utf-8").splitlines()
+    assert len(rows) > 450
+    for name, *versions in map(str.split, rows):
+        for version in map(int, versions):
+            found = address(cuda, name, version) is not None
+            assert found == (int(versions[0]) <= min(version, driver)), (name, version)
+
+
+def test_a_function_that_is_not_simulated_is_not_supported(cuda: Cuda) -> None:
+    fakegpu.reset()
+    assert cuda.code("cuTexRefCreate", Number()) == 801
+    assert [call["result"] for call in fakegpu.trace("cuTexRefCreate")] == [801]
+    # cuCtxCreate of CUDA 12.5 has one argument more than the simulated one.
+    assert address(cuda, "cuCtxCreate", 12050) != address(cuda, "cuCtxCreate", 3020)
+    assert cuda.code("cuCtxCreate_v4", Number(), None, 0, 0) == 801
+    assert not kinds()
+
+
 @pytest.mark.parametrize("name", ["cuMemAlloc", "cuStreamDestroy", "cuCtxPushCurrent"])
 def test_an_unsuffixed_name_of_an_old_abi_aborts(name: str) -> None:
     done = script(f"Driver(drivers.cuda).library.{name}(None, 1)\n")
@@ -80,6 +102,14 @@ def test_there_are_as_many_devices_as_configured(devices: int) -> None:
     assert len(cuda.contexts) == len(set(cuda.contexts)) == devices
     assert cuda.code("cuDeviceGet", ctypes.c_int(), devices) == 101
     assert cuda.code("cuDeviceGet", ctypes.c_int(), -1 % 2**32) == 101
+
+
+def test_every_attribute_of_a_device_has_a_value(cuda: Cuda) -> None:
+    value = ctypes.c_int(-1)
+    for attribute in range(1, 148):
+        cuda("cuDeviceGetAttribute", value, attribute, 0)
+        assert value.value >= 0
+    assert cuda.code("cuDeviceGetAttribute", value, 148, 0) == 1
 
 
 def test_both_drivers_report_that_there_is_no_device() -> None:
