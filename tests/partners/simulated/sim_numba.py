@@ -3,11 +3,9 @@ driver, which suffices as long as Numba compiles no kernel."""
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import importlib
 import weakref
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -18,11 +16,7 @@ from helpers.processes import python
 
 import refarray as ra
 
-pytestmark = [
-    pytest.mark.numba,
-    # The simulated driver is for CUDA 12, Numba's bindings for CUDA 13, which warns once.
-    pytest.mark.filterwarnings("ignore:cuda-bindings was built for CUDA major version"),
-]
+pytestmark = pytest.mark.numba
 HARDWARE = Path(__file__).resolve().parents[2] / "devices" / "hardware"
 DTYPES = [*("bool", "int8", "uint16", "int32", "int64"),
           *("float16", "float32", "float64", "complex64", "complex128")]  # fmt: skip
@@ -30,19 +24,7 @@ DTYPES = [*("bool", "int8", "uint16", "int32", "int64"),
 
 @pytest.fixture(scope="module")
 def cuda() -> ModuleType:
-    """numba.cuda on a simulated driver that runs the latest work first unless it is ordered."""
-    drivers = fakegpu.load(cuda=1, hip=0, order="latest")
-    ctypes.CDLL(str(drivers.cuda))  # makes later dlopen("libcuda.so.1") find it
     return importlib.import_module("numba.cuda")
-
-
-@pytest.fixture(autouse=True)
-def ordered() -> Iterator[None]:
-    yield
-    ra.synchronize("cuda:0")
-    found = fakegpu.violations()
-    # Numba synchronizes the device with the GIL held, which is not refarray's fault.
-    assert [each for each in found if each["kind"] != "gil-held"] == []
 
 
 def ours(dtype: str = "float32") -> ra.Array:
