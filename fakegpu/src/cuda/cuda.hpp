@@ -51,18 +51,17 @@ struct Symbol {
 };
 using Symbols = std::vector<Symbol>;
 
-/// The symbols of each file.
+/// The functions of each file for which the null stream can be the per-thread default stream.
 Symbols context_symbols();
 Symbols memory_symbols();
 Symbols copy_symbols();
 Symbols stream_symbols();
 
-/// Every function of the driver API, those that are not simulated too. The build writes it from
-/// functions.txt.
+/// Every function of the driver API. The build writes it from functions.txt.
 Symbols listed_symbols();
 
-/// A call of a function that is not simulated, in the version in which it came or changed. Aborts
-/// if a later version is simulated.
+/// A call of a function, in the version in which it came or changed, that is not simulated. Aborts
+/// if its arguments are of 32 bits, which a real driver would misread.
 int not_simulated(const char* name, int version, const void* caller);
 
 class NullIsPerThread {

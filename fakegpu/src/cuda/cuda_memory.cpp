@@ -186,30 +186,8 @@ int cuPointerGetAttributes(unsigned count, int* attributes, void** data, Handle 
 }  // extern "C"
 
 Symbols fakegpu::memory_symbols() {
-  return {plain<cuMemGetInfo_v2>("cuMemGetInfo", 3020),
-          plain<cuMemAlloc_v2>("cuMemAlloc", 3020),
-          plain<cuMemFree_v2>("cuMemFree", 3020),
-          plain<cuMemHostAlloc>("cuMemHostAlloc", 2020),
-          plain<cuMemAllocHost_v2>("cuMemAllocHost", 3020),
-          plain<cuMemFreeHost>("cuMemFreeHost", 2000),
-          plain<cuMemHostRegister_v2>("cuMemHostRegister", 6050),
-          plain<cuMemHostUnregister>("cuMemHostUnregister", 4000),
-          plain<cuMemHostGetDevicePointer_v2>("cuMemHostGetDevicePointer", 3020),
-          plain<cuMemAllocManaged>("cuMemAllocManaged", 6000),
-          streamed<cuStreamAttachMemAsync>("cuStreamAttachMemAsync", 6000),
-          plain<cuMemGetAddressRange_v2>("cuMemGetAddressRange", 3020),
+  return {streamed<cuStreamAttachMemAsync>("cuStreamAttachMemAsync", 6000),
           streamed<cuMemAllocAsync>("cuMemAllocAsync", 11020),
           streamed<cuMemAllocFromPoolAsync>("cuMemAllocFromPoolAsync", 11020),
-          streamed<cuMemFreeAsync>("cuMemFreeAsync", 11020),
-          plain<cuMemPoolCreate>("cuMemPoolCreate", 11020),
-          plain<cuMemPoolDestroy>("cuMemPoolDestroy", 11020),
-          plain<cuMemPoolTrimTo>("cuMemPoolTrimTo", 11020),
-          plain<cuMemPoolSetAttribute>("cuMemPoolSetAttribute", 11020),
-          plain<cuMemPoolGetAttribute>("cuMemPoolGetAttribute", 11020),
-          plain<cuMemPoolSetAccess>("cuMemPoolSetAccess", 11020),
-          plain<cuDeviceGetDefaultMemPool>("cuDeviceGetDefaultMemPool", 11020),
-          plain<cuDeviceGetMemPool>("cuDeviceGetMemPool", 11020),
-          plain<cuDeviceSetMemPool>("cuDeviceSetMemPool", 11020),
-          plain<cuPointerGetAttribute>("cuPointerGetAttribute", 4000),
-          plain<cuPointerGetAttributes>("cuPointerGetAttributes", 7000)};
+          streamed<cuMemFreeAsync>("cuMemFreeAsync", 11020)};
 }

@@ -176,10 +176,7 @@ int cuLaunchHostFunc(Handle stream, void (*function)(void*), void* data) {
 }  // extern "C"
 
 Symbols fakegpu::stream_symbols() {
-  return {plain<cuStreamCreate>("cuStreamCreate", 2000),
-          plain<cuStreamCreateWithPriority>("cuStreamCreateWithPriority", 5050),
-          plain<cuStreamDestroy_v2>("cuStreamDestroy", 4000),
-          streamed<cuStreamSynchronize>("cuStreamSynchronize", 2000),
+  return {streamed<cuStreamSynchronize>("cuStreamSynchronize", 2000),
           streamed<cuStreamQuery>("cuStreamQuery", 2000),
           streamed<cuStreamWaitEvent>("cuStreamWaitEvent", 3020),
           streamed<cuStreamGetCtx>("cuStreamGetCtx", 9020),
@@ -193,24 +190,10 @@ Symbols fakegpu::stream_symbols() {
           streamed<cuStreamGetCaptureInfo_v3>("cuStreamGetCaptureInfo", 12030),
           streamed<cuStreamBeginCapture_v2>("cuStreamBeginCapture", 10010),
           streamed<cuStreamEndCapture>("cuStreamEndCapture", 10000),
-          plain<cuThreadExchangeStreamCaptureMode>("cuThreadExchangeStreamCaptureMode", 10010),
-          plain<cuGraphInstantiateWithFlags>("cuGraphInstantiateWithFlags", 11040),
           plain<cuGraphInstantiateWithFlags>("cuGraphInstantiate", 12000),
           streamed<cuGraphLaunch>("cuGraphLaunch", 10000),
-          plain<cuGraphExecDestroy>("cuGraphExecDestroy", 10000),
-          plain<cuGraphDestroy>("cuGraphDestroy", 10000),
-          plain<cuEventCreate>("cuEventCreate", 2000),
-          plain<cuEventDestroy_v2>("cuEventDestroy", 4000),
           streamed<cuEventRecord>("cuEventRecord", 2000),
           streamed<cuEventRecordWithFlags>("cuEventRecordWithFlags", 11010),
-          plain<cuEventQuery>("cuEventQuery", 2000),
-          plain<cuEventSynchronize>("cuEventSynchronize", 2000),
-          plain<cuEventElapsedTime>("cuEventElapsedTime", 2000),
-          plain<cuEventElapsedTime_v2>("cuEventElapsedTime", 12080),
-          plain<cuModuleLoadData>("cuModuleLoadData", 2000),
-          plain<cuModuleLoadDataEx>("cuModuleLoadDataEx", 2010),
-          plain<cuModuleUnload>("cuModuleUnload", 2000),
-          plain<cuModuleGetFunction>("cuModuleGetFunction", 2000),
           streamed<cuLaunchKernel>("cuLaunchKernel", 4000),
           streamed<cuLaunchHostFunc>("cuLaunchHostFunc", 10000)};
 }

@@ -17,27 +17,13 @@ int cuGetProcAddress_v2(const char* name, void** function, int version, std::uin
 
 namespace {
 
-Symbols own_symbols() {
-  return {plain<cuGetProcAddress>("cuGetProcAddress", 11030),
-          plain<cuGetProcAddress_v2>("cuGetProcAddress", 12000)};
-}
-
-const Symbols& simulated_symbols() {
+/// Those with a per-thread variant first: of two with a name and a version the first counts.
+const Symbols& symbols() {
   static const Symbols all = [] {
     Symbols list;
     for (const auto some :
-         {context_symbols, memory_symbols, copy_symbols, stream_symbols, own_symbols})
+         {context_symbols, memory_symbols, copy_symbols, stream_symbols, listed_symbols})
       for (const Symbol& symbol : some()) list.push_back(symbol);
-    return list;
-  }();
-  return all;
-}
-
-/// The simulated ones first: of two with a name and a version the first counts.
-const Symbols& symbols() {
-  static const Symbols all = [] {
-    Symbols list = simulated_symbols();
-    for (const Symbol& symbol : listed_symbols()) list.push_back(symbol);
     return list;
   }();
   return all;
@@ -80,13 +66,13 @@ int get_address(Call& at, const char* name, void** function, int version, std::u
 namespace fakegpu {
 
 int not_simulated(const char* name, int version, const void* caller) {
-  for (const Symbol& symbol : simulated_symbols()) {
-    if (std::strcmp(symbol.name, name) != 0 || symbol.version < version) continue;
-    // A real driver would misread the arguments: many were of 32 bits.
+  constexpr int kOf32Bits = 3020;  // the first version whose addresses and sizes have 64 bits
+  bool known = false;
+  if (version < kOf32Bits && look_up(name, 4010, known)->version > version) {
     std::fprintf(stderr,
-                 "fakegpu: %s of version %d has an old ABI: request it by cuGetProcAddress with "
-                 "version %d\n",
-                 name, version, symbol.version);
+                 "fakegpu: %s without a version has an old ABI: request it by "
+                 "cuGetProcAddress with a version\n",
+                 name);
     std::abort();
   }
   Call at(kCuda, name, kImmediate, caller);
