@@ -8,10 +8,11 @@ import math
 import os
 import signal
 import subprocess
+import tempfile
 import time
 from collections import defaultdict, deque
 from pathlib import Path
-from typing import AnyStr
+from typing import Any, AnyStr
 
 IDLE_SECONDS = 3.0
 """A process hangs if for this long it uses no CPU time and waits neither for a CPU nor a disk."""
@@ -119,3 +120,22 @@ def communicate(process: subprocess.Popen[AnyStr], detector: HangDetector) -> tu
             if detector.over():
                 kill(process.pid)
                 return process.communicate()[0], False
+
+
+def run_to_end(command: list[str], seconds: float, **options: Any) -> tuple[int | None, str, str]:
+    """The exit status of a process, None if it hangs, and its standard output and error, in files,
+    so that children that outlive it hold up nobody."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, **options
+        )
+        detector = HangDetector(process.pid, seconds)
+        while process.poll() is None and not detector.over():
+            time.sleep(LOOK_SECONDS / 10)
+        status = process.poll()
+        if status is None:
+            process.kill()
+            process.wait()
+        for file in (out, errors):
+            file.seek(0)
+        return status, out.read().decode(errors="replace"), errors.read().decode(errors="replace")

@@ -14,7 +14,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +23,7 @@ import findings_page
 import records
 from findings_page import key, register
 
-from refarray._hang_detector import LOOK_SECONDS, HangDetector
+from refarray._hang_detector import run_to_end
 from refarray.conformance.repros import script
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "gates" / "partners"))
@@ -107,28 +106,6 @@ def check(library: Library) -> dict[str, Any]:
     return report
 
 
-def run_to_end(command: list[str], variables: dict[str, str]) -> tuple[int | None, str, str]:
-    """The exit status of a process, None if it hangs, and its standard output and error."""
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        tempfile.TemporaryFile() as out,
-        tempfile.TemporaryFile() as errors,
-    ):
-        process = subprocess.Popen(
-            command, env=variables, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, cwd=folder
-        )
-        hang_detector = HangDetector(process.pid, REPRO_SECONDS)
-        while process.poll() is None and not hang_detector.over():
-            time.sleep(LOOK_SECONDS / 5)
-        status = process.poll()
-        if status is None:
-            process.kill()
-            process.wait()
-        for file in (out, errors):
-            file.seek(0)
-        return status, out.read().decode(errors="replace"), errors.read().decode(errors="replace")
-
-
 WITHOUT_REFARRAY = "import sys; sys.modules['refarray'] = None  # its import raises\n"
 
 
@@ -153,7 +130,9 @@ def rerun(library: Library, found: Finding) -> str:
             return " ".join(done.stdout.split())[:200]
         said = " ".join((done.stdout + done.stderr).split())[-160:]
         return f"NOT SHOWN, exit status {done.returncode}: {said}"
-    status, out, errors = run_to_end([python, "-c", found["repro"]], variables)
+    with tempfile.TemporaryDirectory() as folder:
+        command = [python, "-c", found["repro"]]
+        status, out, errors = run_to_end(command, REPRO_SECONDS, env=variables, cwd=folder)
     if status is None:
         return "hangs"
     if status < 0:

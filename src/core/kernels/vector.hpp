@@ -59,12 +59,12 @@ struct WordOf<16> {
 template <int kWordSize>
 using Lane = typename WordOf<(kWordSize > 8 ? 8 : kWordSize)>::type;
 
-template <int kWordSize, int kBytes>
+template <class T, int kBytes>
 struct VectorOf {
-  typedef Lane<kWordSize> type [[gnu::vector_size(kBytes)]];
+  typedef T type [[gnu::vector_size(kBytes)]];
 };
 template <int kWordSize, int kBytes>
-using Vector = typename VectorOf<kWordSize, kBytes>::type;
+using Vector = typename VectorOf<Lane<kWordSize>, kBytes>::type;
 
 template <class T>
 [[gnu::always_inline]] inline T load(const std::byte* from) noexcept {

@@ -4,11 +4,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/kernels/vector.hpp"
 #include "refarray/core/dtype.hpp"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 namespace refarray::core::kernels::REFARRAY_PRODUCTS {
 namespace {
@@ -25,24 +22,9 @@ constexpr int kRows = 4, kComplexRows = 2, kComplexVectors = 1;
 #endif
 
 template <class T>
-struct VectorOf {
-  typedef T type [[gnu::vector_size(kVectorBytes)]];
-};
-template <class T>
-using Vector = typename VectorOf<T>::type;
+using Vector = typename VectorOf<T, kVectorBytes>::type;
 template <class T>
 constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
-
-template <class T>
-[[gnu::always_inline]] inline T load(const std::byte* from) noexcept {
-  T value;
-  __builtin_memcpy(&value, from, sizeof(T));
-  return value;
-}
-template <class T>
-[[gnu::always_inline]] inline void store(std::byte* to, T value) noexcept {
-  __builtin_memcpy(to, &value, sizeof(T));
-}
 
 template <class T>
 [[gnu::always_inline]] inline Vector<T> broadcast(T value) noexcept {

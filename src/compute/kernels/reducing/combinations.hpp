@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "compute/kernels/reducing/reductions.hpp"
+#include "core/kernels/vector.hpp"
 
 namespace refarray::core::kernels::REFARRAY_OPERATIONS {
 namespace {
@@ -19,31 +20,26 @@ constexpr int kVectorBytes = 16;
 #endif
 
 template <class T>
-struct VectorOf {
-  typedef T type [[gnu::vector_size(kVectorBytes)]];
-};
-template <class T>
-using Vector = typename VectorOf<T>::type;
-
-template <class T>
-[[gnu::always_inline]] inline T load(const std::byte* from) noexcept {
-  T value;
-  __builtin_memcpy(&value, from, sizeof(T));
-  return value;
-}
-template <class T>
-[[gnu::always_inline]] inline void store(std::byte* to, T value) noexcept {
-  __builtin_memcpy(to, &value, sizeof(T));
-}
-
-inline std::int64_t least_of(std::int64_t a, std::int64_t b) noexcept { return a < b ? a : b; }
+using Vector = typename VectorOf<T, kVectorBytes>::type;
 
 // The operations below work on vectors (X = Vector<Lane>) and on single lanes (X = Lane). key() is
 // applied to elements once, before they are combined; raw() is its inverse.
 
+/// Elements are combined as they are.
+struct Elements {
+  template <class X>
+  [[gnu::always_inline]] X key(X x) const noexcept {
+    return x;
+  }
+  template <class X>
+  [[gnu::always_inline]] X raw(X x) const noexcept {
+    return x;
+  }
+};
+
 /// kUnit 2: a lane is a real or imaginary part of a complex number.
 template <class T, int kUnitLanes = 1>
-struct Add {
+struct Add : Elements {
   using Lane = T;
   static constexpr int kUnit = kUnitLanes;
 
@@ -54,34 +50,18 @@ struct Add {
     return T{0};
   }
   template <class X>
-  [[gnu::always_inline]] X key(X x) const noexcept {
-    return x;
-  }
-  template <class X>
-  [[gnu::always_inline]] X raw(X x) const noexcept {
-    return x;
-  }
-  template <class X>
   [[gnu::always_inline]] X combine(X a, X b) const noexcept {
     return a + b;
   }
 };
 
 template <class T>
-struct Multiply {
+struct Multiply : Elements {
   using Lane = T;
   static constexpr int kUnit = 1;
 
   explicit Multiply(std::uint64_t) noexcept {}
   static constexpr T neutral() noexcept { return T{1}; }
-  template <class X>
-  [[gnu::always_inline]] X key(X x) const noexcept {
-    return x;
-  }
-  template <class X>
-  [[gnu::always_inline]] X raw(X x) const noexcept {
-    return x;
-  }
   template <class X>
   [[gnu::always_inline]] X combine(X a, X b) const noexcept {
     return a * b;

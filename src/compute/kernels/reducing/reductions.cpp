@@ -24,7 +24,7 @@ inline Folded<Op> fold_sequence(const Op& op, const std::byte* in, std::int64_t 
   Folded<Op> results[kBlocksPerCall];
   std::int64_t blocks = 0;
   for (std::int64_t at = 0; at < bytes; at += kBlockBytes)
-    results[blocks++] = fold_block(op, in + at, least_of(kBlockBytes, bytes - at));
+    results[blocks++] = fold_block(op, in + at, min(kBlockBytes, bytes - at));
   fold_pairs(results, blocks, [&op](Folded<Op> a, Folded<Op> b) {
     for (int i = 0; i < Op::kUnit; ++i) a.parts[i] = op.combine(a.parts[i], b.parts[i]);
     return a;
@@ -90,7 +90,7 @@ Complex<T> multiply_block(const std::byte* in, std::int64_t count) noexcept {
   using C = Complex<T>;
   constexpr std::int64_t kLanes = kRowBytes / sizeof(C);
   C lanes[kLanes];
-  const std::int64_t active = least_of(kLanes, count);
+  const std::int64_t active = min(kLanes, count);
   for (std::int64_t i = 0; i < active; ++i) lanes[i] = load<C>(in + i * sizeof(C));
   for (std::int64_t i = active; i < count; ++i)
     lanes[i % kLanes] = functors::Multiply::apply(lanes[i % kLanes], load<C>(in + i * sizeof(C)));
@@ -110,7 +110,7 @@ void multiply_complex(const Fold& call) noexcept {
     C results[kBlocksPerCall];
     std::int64_t blocks = 0;
     for (std::int64_t at = 0; at < call.count; at += kBlock)
-      results[blocks++] = multiply_block<T>(in + at * sizeof(C), least_of(kBlock, call.count - at));
+      results[blocks++] = multiply_block<T>(in + at * sizeof(C), min(kBlock, call.count - at));
     fold_pairs(results, blocks, [](C a, C b) { return functors::Multiply::apply(a, b); });
     store(call.out + row * sizeof(C), results[0]);
   }
@@ -139,7 +139,7 @@ std::int64_t count_nonzero_bytes(const std::byte* in, std::int64_t count) noexce
   std::int64_t out = 0;
   std::int64_t at = 0;
   while (count - at >= kVectorBytes) {
-    const std::int64_t vectors = least_of(255, (count - at) / kVectorBytes);
+    const std::int64_t vectors = min(255, (count - at) / kVectorBytes);
     V zeros{};
     for (std::int64_t i = 0; i < vectors; ++i, at += kVectorBytes)
       zeros -= reinterpret_cast<V>(load<V>(in + at) == 0);

@@ -61,7 +61,7 @@ void scan_columns(const Scan& call) noexcept {
   constexpr std::int64_t kSize = sizeof(T);
   constexpr std::int64_t kColumns = 1024 / kSize;
   for (std::int64_t begin = 0; begin < call.rows; begin += kColumns) {
-    const std::int64_t columns = least_of(kColumns, call.rows - begin);
+    const std::int64_t columns = min(kColumns, call.rows - begin);
     const std::byte* in = call.in + begin * kSize;
     std::byte* out = call.out + begin * kSize;
     T last[kColumns];

@@ -45,7 +45,7 @@ void search(const Search& call) noexcept {
     Best best = call.best[row];
     const std::byte* const in = call.in + row * call.pitch;
     for (std::int64_t at = 0; at < bytes; at += kBlockBytes) {
-      const std::int64_t size = least_of(kBlockBytes, bytes - at);
+      const std::int64_t size = min(kBlockBytes, bytes - at);
       const T key = unified<Op, kFloat>(fold_block(op, in + at, size).parts[0]);
       if (key >= best.key) continue;
       const std::int64_t place = find<Op, kFloat>(op, in + at, size, key);

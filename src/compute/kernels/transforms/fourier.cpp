@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compute/kernels/transforms/butterflies.hpp"
+#include "core/kernels/vector.hpp"
 
 namespace refarray::core::kernels::REFARRAY_OPERATIONS {
 namespace {
@@ -17,11 +18,7 @@ constexpr int kVectorBytes = 16;
 #endif
 
 template <class T>
-struct VectorOf {
-  typedef T type [[gnu::vector_size(kVectorBytes)]];
-};
-template <class T>
-using Vector = typename VectorOf<T>::type;
+using Vector = typename VectorOf<T, kVectorBytes>::type;
 template <class T>
 constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-import subprocess
 import sys
-import tempfile
-import time
 from typing import Any
 
-from refarray._hang_detector import LOOK_SECONDS, HangDetector
+from refarray._hang_detector import run_to_end
 from refarray.conformance import _adversary
 from refarray.conformance.cases import CheckResult, NotApplicable, about, check, check_cases
 from refarray.conformance.harness.producer import Producer
@@ -78,20 +75,8 @@ def interpreters_module() -> str:
 
 def run(script: str) -> tuple[int | None, str]:
     """The exit status of a script, None if it hangs, and its output, or else its stderr."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
-        command = [sys.executable, "-c", script]
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=errors)
-        hang_detector = HangDetector(process.pid, SECONDS)
-        while process.poll() is None and not hang_detector.over():
-            time.sleep(LOOK_SECONDS / 10)
-        status = process.poll()
-        if status is None:
-            process.kill()
-            process.wait()
-        for file in (out, errors):
-            file.seek(0)
-        output = out.read().strip() or errors.read().strip()
-    return status, output.decode(errors="replace")
+    status, out, errors = run_to_end([sys.executable, "-c", script], SECONDS)
+    return status, out.strip() or errors.strip()
 
 
 @check(
