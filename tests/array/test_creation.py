@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -358,3 +358,29 @@ def test_shape_and_fill_value_are_also_keywords() -> None:
     assert refarray.zeros(shape=2).tolist() == [0.0, 0.0]
     with pytest.raises(TypeError, match="multiple values for argument 'shape'"):
         refarray.zeros(2, shape=2)
+
+
+class ExportedThree:
+    """An array of ndim 0 of another library."""
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        return refarray.asarray(3.0).__dlpack__(**keywords)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
+class SizedTwo:
+    """A number by `__index__` that has a length, as no scalar has."""
+
+    def __index__(self) -> int:
+        return 2
+
+    def __len__(self) -> int:
+        return 1
+
+
+def test_bounds_of_ranges_are_numbers_of_every_kind() -> None:
+    assert refarray.arange(cast(Any, ExportedThree())).tolist() == [0.0, 1.0, 2.0]
+    assert refarray.arange(cast(Any, SizedTwo())).tolist() == [0, 1]
+    assert refarray.linspace(cast(Any, refarray.asarray(1j)), 2j, 2).tolist() == [1j, 2j]

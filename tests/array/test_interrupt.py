@@ -10,6 +10,7 @@ from helpers.cases import run_each
 from helpers.signals import SIZES, is_interrupted, is_interrupted_when_long, lateness, start_timer
 
 import refarray
+from refarray import _native
 
 # Elements per loop, without touching memory that is not written until its end.
 MANY = 1 << 25
@@ -96,7 +97,8 @@ def test_signal_handler_interrupts_reading_many_arguments(name: str) -> None:
         except IndexError:  # of too many indices, after all are read
             return None
 
-    assert all(lateness(call, after) < 0.1 for after in (0.05, 0.15))
+    limit = 0.1 if _native._build_info()["build_type"] == "Release" else 0.5  # seconds
+    assert all(lateness(call, after) < limit for after in (0.05, 0.15))
 
 
 @pytest.mark.computes

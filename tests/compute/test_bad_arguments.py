@@ -103,6 +103,27 @@ def test_results_that_are_too_large_raise() -> None:
         xp.tile(xp.ones(1), (1,) * 65)
 
 
+EMPTY = xp.broadcast_to(xp.zeros((1, 0)), (2**62, 0))
+#: A call, its exception and the words that the message has.
+REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
+    (lambda: xp.concat([EMPTY] * 3), OverflowError, r"concat\(\): the extent of axis 0"),
+    (lambda: xp.diff(EMPTY, axis=0, prepend=EMPTY, append=EMPTY), OverflowError, "joined axis 0"),
+    (lambda: xp.diff(xp.zeros(3), prepend=xp.zeros(1, dtype="int32")), TypeError, "prepend is int"),
+    (lambda: xp.repeat(xp.zeros(3), xp.asarray([2**62] * 3)), OverflowError, "sum of repeats"),
+    (lambda: xp.repeat(xp.zeros((1,) * 64), 2, axis=0), ValueError, "ndim 64; the limit is 63"),
+    (lambda: xp.meshgrid(*[xp.zeros(1)] * 65), ValueError, "65 arrays; the limit is 64"),
+    (lambda: xp.isdtype(xp.float32, (("bool",),)), TypeError, r"kind\[0\] is a tuple"),
+    (lambda: xp.searchsorted(xp.zeros(3), xp.zeros(1), side=1), TypeError, "side .* not int"),
+]
+
+
+@run_each("case", range(len(REFUSED)))
+def test_what_is_refused_is_named(case: int) -> None:
+    call, error, words = REFUSED[case]
+    with pytest.raises(error, match=words):
+        call()
+
+
 def test_failing_operations_leave_their_operands_whole() -> None:
     x = xp.asarray([1, 2, 3], dtype="int8")
     work: Callable[..., Any]

@@ -205,6 +205,15 @@ def test_sign_is_the_quotient_by_the_absolute_value(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", COMPLEX)
+def test_sign_of_an_infinite_number_is_its_quotient_by_infinity(dtype: str) -> None:
+    values = [complex(math.inf, 1), complex(-2, -math.inf), complex(math.inf, math.inf)]
+    signs = refarray.sign(refarray.asarray(values, dtype=dtype))
+    got = [(z.real, z.imag) for z in flat(signs)]
+    nan = math.nan
+    assert repr(got) == repr([(nan, 0.0), (-0.0, nan), (nan, nan)])
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
 def test_equality_of_complex_numbers(dtype: str) -> None:
     numbers = [0.0, -0.0, 1.0, math.inf, math.nan]
     values = [complex(a, b) for a in numbers for b in numbers]

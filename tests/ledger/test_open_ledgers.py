@@ -26,6 +26,30 @@ def test_nothing_counts_outside_of_the_block() -> None:
     assert (ledger.copies, ledger.allocations) == (0, 0)
 
 
+class Refusing:
+    """Refuses by every protocol, by __array__ with the exception that `work` raises."""
+
+    def __init__(self, work: Callable[[], Any]) -> None:
+        self.work = work
+
+    def __dlpack__(self, **_: Any) -> Any:
+        raise BufferError("refused first")
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        return self.work()
+
+
+def test_what_a_ledger_forbids_is_no_refusal() -> None:
+    with refarray.ledger(forbid="copy"):
+        with pytest.raises(BufferError, match="refused first"):
+            refarray.asarray(Refusing(lambda: 1 / 0))
+        with pytest.raises(refarray.LedgerError):
+            refarray.asarray(Refusing(X.copy))
+
+
 def test_a_ledger_can_be_entered_again_and_counts_on() -> None:
     ledger = refarray.ledger()
     for _ in range(3):

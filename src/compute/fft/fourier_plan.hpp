@@ -85,7 +85,6 @@ class FourierPlan {
   /// 1 <= n < 2**56. Throws std::bad_alloc, Interrupted.
   FourierPlan(std::int64_t n, const InterruptCheck& interrupt);
 
-  std::int64_t size() const noexcept { return n_; }
   /// Elements of each plane that run() needs for one sequence.
   std::int64_t work_size() const noexcept { return inner_ ? inner_->n_ : n_; }
   /// Of all tables.
