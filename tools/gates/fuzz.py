@@ -111,7 +111,7 @@ def fuzz(target: str, runs: int, folder: Path, failed: Event) -> Result:
             "-print_final_stats=1",
             "-print_funcs=0",
             f"-artifact_prefix={folder}/{target}-",
-            "-timeout=20",
+            "-timeout=60",  # seconds, on a machine that does other things
             "-reload=0",  # no other process writes there, and reading takes half of the time
             corpus,
         ),

@@ -98,10 +98,17 @@ OPERATORS = [
     *("ipow", "irshift", "isub", "itruediv", "ixor", "le", "lshift", "lt", "matmul", "mod", "mul"),
     *("ne", "neg", "or_", "pos", "pow", "rshift", "setitem", "sub", "truediv", "xor", "abs"),
 ]
+
+
+def shown(value: Any) -> str:
+    """repr(), but not of nested lists, in which one array may stand a million times."""
+    return "" if isinstance(value, (list, tuple)) else repr(value)
+
+
 OF_PYTHON: list[Callable[..., Any]] = [
     *(getattr(operator, name) for name in OPERATORS),
     *(copy.copy, copy.deepcopy, pickle.dumps, bytes, memoryview, iter, list, len, float, int),
-    *(complex, bool, repr, divmod, round),
+    *(complex, bool, shown, divmod, round),
 ]
 CALLABLES = callables()
 INDEXING = {"getitem", "setitem", "delitem", "__getitem__", "__setitem__", "__delitem__"}
