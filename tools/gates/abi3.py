@@ -30,7 +30,7 @@ OWN = "" if sysconfig.get_config_var("Py_GIL_DISABLED") else f"3.{sys.version_in
 ONCE = ("compute", "devices", "fakegpu", "gates", "hard_inputs", "kit", "package")
 PERCENT = re.compile(r"\[ *(\d+%)\]")
 MOST_PROCESSES = 4  # for each interpreter
-HEAVY = ("torch", "jax", "pyarrow", "mpi4py", "array_api_strict", "nanobind")
+HEAVY = ("torch", "jax", "pyarrow", "mpi4py", "array_api_strict", "nanobind", "numba", "cuda_core")
 LIGHT = " and ".join(f"not {name}" for name in HEAVY)
 # Free-threaded interpreters cannot load abi3 modules; venv needs ensurepip.
 PROBE = """

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import debian
 import interpreter
+from abi3 import HEAVY
 from common import (
     ROOT,
     TESTS,
@@ -27,7 +28,7 @@ from common import (
 # PyTorch, JAX, PyArrow, mpi4py, tvm-ffi and tree-sitter have no free-threaded wheels, or enable the
 # GIL.
 NO_WHEEL = ("apache-tvm-ffi", "pyyaml", "tree-sitter")
-WITHOUT = ("torch", "jax", "tvm_ffi", "pyarrow", "mpi4py", "array_api_strict", "nanobind")
+WITHOUT = (*HEAVY, "tvm_ffi")
 NOT_HERE = (
     "test_convert.py",  # needs ml_dtypes 0.6, which has no free-threaded wheel
     "test_oom.py",  # free-threaded CPython 3.13 fails by itself when allocations fail
