@@ -300,6 +300,21 @@ int cuDeviceGetDevResource(int device, int* resource, int type) {
       }));
 }
 
+int cuDevSmResourceSplitByCount(int* parts, unsigned* count, const int* from, int* rest, unsigned,
+                                unsigned least) {
+  return call(kCuda, "cuDevSmResourceSplitByCount", kPlain, [&](Call&) -> int {
+    constexpr unsigned kProcessors = 8;  // as the attribute says
+    constexpr std::size_t kInts = 36;    // of a CUdevResource, whose first member is its type
+    if (count == nullptr || from == nullptr || *from == 0) return kInvalidValue;
+    const unsigned most = kProcessors / (least == 0 ? 1 : least);
+    if (most == 0) return 915;  // CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION
+    if (parts == nullptr || *count > most) *count = most;
+    for (unsigned i = 0; parts != nullptr && i < *count; ++i) parts[i * kInts] = *from;
+    if (rest != nullptr) *rest = *count * least < kProcessors ? *from : 0;
+    return kSuccess;
+  });
+}
+
 int cuDevResourceGenerateDesc(Handle* description, const int* resources, unsigned count) {
   return call(kCuda, "cuDevResourceGenerateDesc", kPlain, [&](Call&) -> int {
     if (resources == nullptr || count == 0) return kInvalidValue;
