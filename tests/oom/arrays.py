@@ -19,6 +19,8 @@ refused("broadcast_to", ValueError, lambda x: refarray.broadcast_to(x, (5,)))
 recipe("copy", refarray.copy)
 recipe("copy", lambda x: refarray.copy(x[::-1, ::-1]), label="strided")
 recipe("get_copy_threads", lambda _: refarray.get_copy_threads())
+recipe("get_host_computation", lambda _: refarray.get_host_computation())
+recipe("set_host_computation", lambda _: refarray.set_host_computation(True))
 recipe("set_copy_threads", lambda _: refarray.set_copy_threads(refarray.get_copy_threads()))
 refused("set_copy_threads", ValueError, lambda _: refarray.set_copy_threads(-1))
 

@@ -16,6 +16,7 @@
 #include "extension/compute/operands.hpp"
 #include "extension/compute/tables.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/copy/host_computation.hpp"
 #include "extension/modes/poisoned_views.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/function_row.hpp"
@@ -265,9 +266,9 @@ Ref binary(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
 template <std::size_t Row>
 PyMethodDef definition() noexcept {
   if constexpr (kElementwiseRows[Row].inputs == 1)
-    return entry<kFunction<Row>, &unary<Row>>();
+    return computing<kFunction<Row>, &unary<Row>>();
   else
-    return entry<kFunction<Row>, &binary<Row>>();
+    return computing<kFunction<Row>, &binary<Row>>();
 }
 
 constexpr std::size_t kRows = kElementwiseRows.size();

@@ -1,9 +1,12 @@
 // The operators of the Array type: each is an elementwise function, but for @.
+#include <array>
+
 #include "core/error.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/compute/elementwise_functions.hpp"
 #include "extension/compute/linalg/product_functions.hpp"
 #include "extension/compute/operands.hpp"
+#include "extension/copy/host_computation.hpp"
 #include "extension/interop/scalars.hpp"
 #include "extension/modes/poisoned_views.hpp"
 #include "extension/objects/array_object.hpp"
@@ -22,19 +25,38 @@ const State& state_of(PyObject* x1, PyObject* x2) noexcept {
 
 template <Elementwise Operation>
 Ref unary(PyObject* x) {
-  return compute_unary(State::of_object(x), Operation, x);
+  const State& state = State::of_object(x);
+  const auto compute = [&](PyObject* one) { return compute_unary(state, Operation, one); };
+  return on_host(state, core::row_of(Operation).name, compute, x);
+}
+
+Ref operate(const State& state, Elementwise operation, PyObject* x1, PyObject* x2) {
+  const auto compute = [&](PyObject* a, PyObject* b) {
+    return compute_binary(state, operation, a, b, /*for_operator=*/true);
+  };
+  return on_host(state, core::row_of(operation).name, compute, x1, x2);
 }
 
 template <Elementwise Operation>
 Ref binary(PyObject* x1, PyObject* x2) {
-  return compute_binary(state_of(x1, x2), Operation, x1, x2, /*for_operator=*/true);
+  return operate(state_of(x1, x2), Operation, x1, x2);
+}
+
+template <class Compute>
+Ref write_in_place(const State& state, const char* function, Compute compute, PyObject* x1,
+                   PyObject* x2) {
+  if (!state.modes.poison_views) return on_host_in_place(state, function, compute, x1, x2);
+  const Ref target = target_in_place(state, x1, x2);
+  return on_host_in_place(state, function, compute, target.get(), x2);
 }
 
 template <Elementwise Operation>
 Ref in_place(PyObject* x1, PyObject* x2) {
   const State& state = State::of_object(x1);
-  if (!state.modes.poison_views) return compute_in_place(state, Operation, x1, x2);
-  return compute_in_place(state, Operation, target_in_place(state, x1, x2).get(), x2);
+  const auto compute = [&](PyObject* to, PyObject* by) {
+    return compute_in_place(state, Operation, to, by);
+  };
+  return write_in_place(state, core::row_of(Operation).name, compute, x1, x2);
 }
 
 /// pow(x1, x2, modulus) is for integers of Python only.
@@ -56,21 +78,33 @@ Ref matmul(PyObject* x1, PyObject* x2) {
   const State& state = state_of(x1, x2);
   for (PyObject* x : {x1, x2})
     if (!is_any_array(x)) return not_implemented(state, "matmul", x, "arrays");
-  return compute_matmul(state, x1, x2);
+  return on_host(
+      state, "matmul", [&](PyObject* a, PyObject* b) { return compute_matmul(state, a, b); }, x1,
+      x2);
 }
 Ref matmul_in_place(PyObject* x1, PyObject* x2) {
   const State& state = State::of_object(x1);
   if (!is_any_array(x2)) return not_implemented(state, "matmul", x2, "arrays");
-  if (!state.modes.poison_views) return compute_matmul_in_place(state, x1, x2);
-  return compute_matmul_in_place(state, target_in_place(state, x1, x2).get(), x2);
+  const auto compute = [&](PyObject* to, PyObject* by) {
+    return compute_matmul_in_place(state, to, by);
+  };
+  return write_in_place(state, "matmul", compute, x1, x2);
 }
 
 Ref compare(PyObject* x1, PyObject* x2, int operation) {
   constexpr Elementwise kOperations[] = {kLess,     kLessEqual, kEqual,
                                          kNotEqual, kGreater,   kGreaterEqual};
   static_assert(Py_LT == 0 && Py_LE == 1 && Py_EQ == 2 && Py_NE == 3 && Py_GT == 4 && Py_GE == 5);
-  return compute_binary(State::of_object(x1), kOperations[operation], x1, x2,
-                        /*for_operator=*/true);
+  return operate(State::of_object(x1), kOperations[operation], x1, x2);
+}
+
+int contains(PyObject* x, PyObject* value) {
+  const State& state = State::of_object(x);
+  const std::array arguments{x, value};
+  if (!is_any_on_device(state, arguments)) [[likely]]
+    return array_contains(x, value);
+  const HostArguments host(state, "equal", arguments);
+  return array_contains(host[0], host[1]);
 }
 
 }  // namespace
@@ -113,7 +147,7 @@ void add_operators(std::vector<PyType_Slot>& slots, const Modes& modes) {
       {Py_nb_inplace_xor, slot_pointer<&in_place<kBitwiseXor>>()},
   };
   slots.insert(slots.end(), std::begin(operators), std::end(operators));
-  if (!modes.strict) slots.push_back({Py_sq_contains, slot_pointer<&array_contains>()});
+  if (!modes.strict) slots.push_back({Py_sq_contains, slot_pointer<&contains>()});
   if (modes.immutable) return;
   slots.insert(slots.end(), std::begin(in_place_operators), std::end(in_place_operators));
 }

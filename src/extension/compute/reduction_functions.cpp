@@ -18,6 +18,7 @@
 #include "extension/compute/operands.hpp"
 #include "extension/compute/tables.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/copy/host_computation.hpp"
 #include "extension/interop/scalars.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/conversions.hpp"
@@ -424,7 +425,7 @@ Ref diff(const State& state, const Given<kDiff>& given) {
 
 template <Reduction Operation>
 PyMethodDef reduction_entry() noexcept {
-  return entry<kReduction<Operation>, &reduction<Operation>>();
+  return computing<kReduction<Operation>, &reduction<Operation>>();
 }
 
 }  // namespace
@@ -442,9 +443,9 @@ PyMethodDef kReductionFunctions[] = {
     reduction_entry<Reduction::kStd>(),
     reduction_entry<Reduction::kSum>(),
     reduction_entry<Reduction::kVar>(),
-    entry<kReduction<Reduction::kCumulativeSum>, &scan<Reduction::kCumulativeSum>>(),
-    entry<kReduction<Reduction::kCumulativeProd>, &scan<Reduction::kCumulativeProd>>(),
-    entry<kDiff, &diff>(),
+    computing<kReduction<Reduction::kCumulativeSum>, &scan<Reduction::kCumulativeSum>>(),
+    computing<kReduction<Reduction::kCumulativeProd>, &scan<Reduction::kCumulativeProd>>(),
+    computing<kDiff, &diff>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

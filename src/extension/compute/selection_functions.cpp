@@ -8,6 +8,7 @@
 #include "extension/compute/operands.hpp"
 #include "extension/compute/tables.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/copy/host_computation.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/function_row.hpp"
 
@@ -102,8 +103,8 @@ Ref clip(const State& state, const Given<kClip>& given) {
 }  // namespace
 
 PyMethodDef kSelectionFunctions[] = {
-    entry<kWhere, &where>(),
-    entry<kClip, &clip>(),
+    computing<kWhere, &where>(),
+    computing<kClip, &clip>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

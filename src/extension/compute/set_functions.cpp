@@ -10,6 +10,7 @@
 #include "extension/compute/tables.hpp"
 #include "extension/compute/tuples.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/copy/host_computation.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/function_row.hpp"
 #include "extension/objects/namespace.hpp"
@@ -177,11 +178,11 @@ int array_contains(PyObject* object, PyObject* value) {
 }
 
 PyMethodDef kSetFunctions[] = {
-    entry<kIsin, &isin>(),
-    entry<kUniqueAll, &unique_all>(),
-    entry<kUniqueCounts, &unique_counts>(),
-    entry<kUniqueInverse, &unique_inverse>(),
-    entry<kUniqueValues, &unique_values>(),
+    computing<kIsin, &isin>(),
+    computing<kUniqueAll, &unique_all>(),
+    computing<kUniqueCounts, &unique_counts>(),
+    computing<kUniqueInverse, &unique_inverse>(),
+    computing<kUniqueValues, &unique_values>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

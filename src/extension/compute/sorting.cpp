@@ -10,6 +10,7 @@
 #include "extension/compute/operands.hpp"
 #include "extension/compute/tables.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/copy/host_computation.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/conversions.hpp"
 #include "extension/objects/function_row.hpp"
@@ -152,9 +153,9 @@ Ref searchsorted(const State& state, const Given<kSearchsorted>& given) {
 }  // namespace
 
 PyMethodDef kSortingFunctions[] = {
-    entry<kSort, &sorted<kSort, false>>(),
-    entry<kArgsort, &sorted<kArgsort, true>>(),
-    entry<kSearchsorted, &searchsorted>(),
+    computing<kSort, &sorted<kSort, false>>(),
+    computing<kArgsort, &sorted<kArgsort, true>>(),
+    computing<kSearchsorted, &searchsorted>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include "core/copy/copy.hpp"
 #include "core/error.hpp"
@@ -13,6 +14,7 @@
 #include "extension/capi/lookup.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/copy/host_computation.hpp"
 #include "extension/devices/exchange_arguments.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/conversions.hpp"
@@ -236,6 +238,24 @@ Return the number of threads that share each copy of more than 4 MiB.
 
 See set_copy_threads.)doc";
 
+constexpr char kSetHostComputationDoc[] = R"doc(set_host_computation($module, enabled, /)
+--
+
+Set whether functions compute on the host for arrays on devices.
+
+enabled: a bool. If False, functions without kernels for a device raise
+    NotImplementedError. The default is True, or False with
+    REFARRAY_HOST_COMPUTATION=0.
+
+The setting applies to the whole process.)doc";
+
+constexpr char kGetHostComputationDoc[] = R"doc(get_host_computation($module, /)
+--
+
+Return whether functions compute on the host for arrays on devices.
+
+See set_host_computation.)doc";
+
 constexpr char kUseIsaDoc[] = R"doc(_use_isa($module, name, /)
 --
 
@@ -246,6 +266,7 @@ name: an entry of _build_info()['isas']. Raises ValueError for any other name.)d
 constexpr std::int64_t kMaxThreads = 256;
 constexpr const char* kIsaVariable = "REFARRAY_ISA";
 constexpr const char* kThreadsVariable = "REFARRAY_COPY_THREADS";
+constexpr const char* kHostVariable = "REFARRAY_HOST_COMPUTATION";
 
 std::string isa_names() {
   const core::kernels::Choices all = core::kernels::choices();
@@ -276,6 +297,17 @@ Ref set_copy_threads(PyObject*, PyObject* count) {
 
 Ref get_copy_threads(PyObject*, PyObject*) { return check(PyLong_FromLong(core::copy_threads())); }
 
+Ref set_host_computation_function(PyObject*, PyObject* enabled) {
+  if (!PyBool_Check(enabled))
+    core::fail(Fault::kType, "enabled must be a bool, not ", type_name(enabled));
+  set_host_computation(enabled == Py_True);
+  return Ref::borrow(Py_None);
+}
+
+Ref get_host_computation(PyObject*, PyObject*) {
+  return check(PyBool_FromLong(host_computation()));
+}
+
 Ref use_isa_function(PyObject*, PyObject* name) {
   if (!PyUnicode_Check(name)) core::fail(Fault::kType, "name must be a str, not ", type_name(name));
   use_isa(std::string(utf8(name)).c_str(), "name");
@@ -287,6 +319,13 @@ Ref use_isa_function(PyObject*, PyObject* name) {
 void read_copy_settings() {
   const char* const isa = std::getenv(kIsaVariable);
   if (isa != nullptr && *isa != '\0') use_isa(isa, kIsaVariable);
+  const char* const host = std::getenv(kHostVariable);
+  if (host != nullptr && *host != '\0') {
+    const std::string_view text = host;
+    if (text != "0" && text != "1")
+      core::fail(Fault::kValue, kHostVariable, " is '", host, "'; it must be 0 or 1");
+    set_host_computation(text == "1");
+  }
   const char* const threads = std::getenv(kThreadsVariable);
   if (threads == nullptr || *threads == '\0') return;
   char* end = nullptr;
@@ -297,6 +336,9 @@ void read_copy_settings() {
 PyMethodDef kCopySettingFunctions[] = {
     {"set_copy_threads", method<&set_copy_threads>(), METH_O, kSetCopyThreadsDoc},
     {"get_copy_threads", method<&get_copy_threads>(), METH_NOARGS, kGetCopyThreadsDoc},
+    {"set_host_computation", method<&set_host_computation_function>(), METH_O,
+     kSetHostComputationDoc},
+    {"get_host_computation", method<&get_host_computation>(), METH_NOARGS, kGetHostComputationDoc},
     {"_use_isa", method<&use_isa_function>(), METH_O, kUseIsaDoc},
     {nullptr, nullptr, 0, nullptr},
 };

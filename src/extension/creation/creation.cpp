@@ -8,6 +8,7 @@
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/copy/host_computation.hpp"
 #include "extension/creation/asarray.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/conversions.hpp"
@@ -335,8 +336,8 @@ PyMethodDef kCreationFunctions[] = {
     entry<kOnesLike, &create<kOnesLike, from_array, ones>>(),
     entry<kFullLike, &create_full<kFullLike, from_array, false>>(),
     entry<kEye, &eye>(),
-    entry<kTril, &tril>(),
-    entry<kTriu, &triu>(),
+    computing<kTril, &tril>(),
+    computing<kTriu, &triu>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -27,11 +27,12 @@ struct IndexEntry {
   Py_ssize_t start;  // of a slice, as PySlice_Unpack() reads it; the integer
   Py_ssize_t stop, step;
 
+  bool has_array() const noexcept {
+    return kind == EntryKind::kIndices || kind == EntryKind::kMask;
+  }
   core::ArrayView array() const noexcept { return view_of(object); }
   /// Whether it is one of the arrays that are broadcast against each other, or an integer.
-  bool is_in_block() const noexcept {
-    return kind == EntryKind::kInteger || kind == EntryKind::kIndices || kind == EntryKind::kMask;
-  }
+  bool is_in_block() const noexcept { return kind == EntryKind::kInteger || has_array(); }
 };
 
 /// An entry that needs nothing beside it, read into `out`: an int or a slice. False for others.
@@ -69,6 +70,13 @@ class Index {
   /// Sets the axes of the entries in an array of `ndim` axes; returns the number of axes that they
   /// are for. Throws kIndex if they are too many, or for a second '...'.
   int place(int ndim);
+
+  /// Puts replace(array), which has the same shape and dtype, in the place of each array.
+  template <class Replace>
+  void replace_arrays(Replace replace) {
+    for (IndexEntry& entry : entries_)
+      if (entry.has_array()) entry.object = hold(replace(entry.object));
+  }
 
  private:
   static constexpr std::size_t kFew = 8;

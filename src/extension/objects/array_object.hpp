@@ -43,6 +43,12 @@ inline core::ArrayView view_of(PyObject* object) noexcept {
           self->readonly(), ndim,       dims,        dims + ndim};
 }
 
+/// The device of an array's memory.
+inline core::Device memory_device(PyObject* object) noexcept {
+  const core::Storage* storage = reinterpret_cast<ArrayObject*>(object)->storage;
+  return storage == nullptr ? core::Device{} : storage->device();
+}
+
 /// Whether the array is on a virtual device: only its namespace reads its memory.
 inline bool is_off_host(PyObject* object) noexcept {
   return (reinterpret_cast<ArrayObject*>(object)->bits & ObjectBits::kOffHost) != 0;

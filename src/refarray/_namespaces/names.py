@@ -25,8 +25,9 @@ LAZY_IN_STANDARD = ("__array_namespace_info__", "finfo", "iinfo")
 #: Public names that belong to the process or the package rather than to arrays.
 NOT_IN_NAMESPACES = {
     *("__version__", "build_info", "doctor", "empty_cache", "get_copy_threads"),
-    *("get_cmake_dir", "get_include", "get_pkgconfig_dir", "Ledger", "LedgerError", "ledger"),
-    *("namespace", "set_copy_threads", "VirtualDevice"),
+    *("get_cmake_dir", "get_host_computation", "get_include", "get_pkgconfig_dir", "Ledger"),
+    *("LedgerError", "ledger", "namespace", "set_copy_threads", "set_host_computation"),
+    "VirtualDevice",
 }
 
 

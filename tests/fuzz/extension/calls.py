@@ -28,7 +28,15 @@ MOST_NESTED = 40  # calls from special methods, unless they recur endlessly
 MOST_ANSWERS = 5000  # of special methods: loops that ask for ever end, recursion ends before
 MOST_ELEMENTS = 4096  # of an array that later statements use
 #: Functions with effects outside the arrays: they print, or change settings of the process.
-NOT_CALLED = {"doctor", "set_copy_threads", "printoptions", "ledger", "namespace", "use_stream"}
+NOT_CALLED = {
+    "doctor",
+    "set_copy_threads",
+    "set_host_computation",
+    "printoptions",
+    "ledger",
+    "namespace",
+    "use_stream",
+}
 
 GPU = refarray.VirtualDevice("gpu")
 NAMESPACES = [

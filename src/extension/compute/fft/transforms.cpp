@@ -13,6 +13,7 @@
 #include "extension/compute/operands.hpp"
 #include "extension/compute/tables.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/copy/host_computation.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/conversions.hpp"
 #include "extension/objects/function_row.hpp"
@@ -351,16 +352,16 @@ Ref along_axes(const State& state, const Given<kAlongAxes<kKind>>& given) {
 }  // namespace
 
 PyMethodDef kTransformFunctions[] = {
-    entry<kAlongAxis<kFft>, &along_axis<kFft>>(),
-    entry<kAlongAxis<kIfft>, &along_axis<kIfft>>(),
-    entry<kAlongAxis<kRfft>, &along_axis<kRfft>>(),
-    entry<kAlongAxis<kIrfft>, &along_axis<kIrfft>>(),
-    entry<kAlongAxis<kHfft>, &along_axis<kHfft>>(),
-    entry<kAlongAxis<kIhfft>, &along_axis<kIhfft>>(),
-    entry<kAlongAxes<kFftn>, &along_axes<kFftn>>(),
-    entry<kAlongAxes<kIfftn>, &along_axes<kIfftn>>(),
-    entry<kAlongAxes<kRfftn>, &along_axes<kRfftn>>(),
-    entry<kAlongAxes<kIrfftn>, &along_axes<kIrfftn>>(),
+    computing<kAlongAxis<kFft>, &along_axis<kFft>>(),
+    computing<kAlongAxis<kIfft>, &along_axis<kIfft>>(),
+    computing<kAlongAxis<kRfft>, &along_axis<kRfft>>(),
+    computing<kAlongAxis<kIrfft>, &along_axis<kIrfft>>(),
+    computing<kAlongAxis<kHfft>, &along_axis<kHfft>>(),
+    computing<kAlongAxis<kIhfft>, &along_axis<kIhfft>>(),
+    computing<kAlongAxes<kFftn>, &along_axes<kFftn>>(),
+    computing<kAlongAxes<kIfftn>, &along_axes<kIfftn>>(),
+    computing<kAlongAxes<kRfftn>, &along_axes<kRfftn>>(),
+    computing<kAlongAxes<kIrfftn>, &along_axes<kIrfftn>>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

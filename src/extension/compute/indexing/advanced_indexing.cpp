@@ -15,6 +15,7 @@
 #include "extension/capi/gil.hpp"
 #include "extension/compute/indexing/taking.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/copy/host_computation.hpp"
 #include "extension/indexing/indexing.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/compute_hooks.hpp"
@@ -253,12 +254,28 @@ void ArraySelection::find() {
   return out;
 }
 
-[[noreturn, gnu::cold]] void refuse_device(const core::ArrayView& array) {
-  raise(PyExc_NotImplementedError,
-        "indexing by an array has no kernel for %s yet; x.to_device(\"cpu\") makes a copy that it "
-        "takes",
-        core::name(array.device()).c_str());
-}
+/// An indexed array on a device and the arrays of the index, as copies on the host.
+struct HostIndexing {
+  HostIndexing(State& state, const core::ArrayView& array, Index& index)
+      : indexed(make_array(state, core::with_layout(array, layout_of(array), 0))),
+        arguments(state, "indexing", arrays_of(indexed.get(), index)) {
+    std::size_t at = 1;
+    index.replace_arrays([&](PyObject*) { return Ref::borrow(arguments[at++]); });
+  }
+
+  static core::Layout layout_of(const core::ArrayView& array) {
+    return {array.extents(), array.stride_span()};
+  }
+  static std::vector<PyObject*> arrays_of(PyObject* indexed, const Index& index) {
+    std::vector<PyObject*> out{indexed};
+    for (const IndexEntry& entry : index.entries())
+      if (entry.has_array()) out.push_back(entry.object);
+    return out;
+  }
+
+  Ref indexed;
+  HostArguments arguments;
+};
 
 /// The common case, without a plan: a mask of the array's own shape.
 Ref select_by_mask(const State& state, const core::ArrayView& array, const core::ArrayView& mask) {
@@ -317,7 +334,10 @@ Ref select_along_first_axis(const State& state, const core::ArrayView& array,
 }  // namespace
 
 Ref get_by_arrays(State& state, const core::ArrayView& array, Index& index) {
-  if (!array.device().is_host()) refuse_device(array);
+  if (!array.device().is_host()) [[unlikely]] {
+    const HostIndexing host(state, array, index);
+    return host.arguments.on_device(get_by_arrays(state, view_of(host.arguments[0]), index));
+  }
   require_host(array, "indexing by an array", /*writes=*/false);
   if (index.entries().size() == 1) {
     const IndexEntry& entry = index.entries()[0];
@@ -336,7 +356,11 @@ Ref get_by_arrays(State& state, const core::ArrayView& array, Index& index) {
 }
 
 void assign_by_arrays(State& state, const core::ArrayView& array, Index& index, PyObject* value) {
-  if (!array.device().is_host()) refuse_device(array);
+  if (!array.device().is_host()) [[unlikely]] {
+    const HostIndexing host(state, array, index);
+    assign_by_arrays(state, view_of(host.arguments[0]), index, value);
+    return move_elements(array, view_of(host.arguments[0]));
+  }
   require_host(array, "assignment");
   ArraySelection selection(state, array, index);
   alignas(16) std::byte element[16]{};  // fits the largest scalar, complex128

@@ -14,6 +14,7 @@
 #include "extension/compute/tables.hpp"
 #include "extension/compute/tuples.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/copy/host_computation.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/conversions.hpp"
 #include "extension/objects/function_row.hpp"
@@ -170,9 +171,9 @@ core::Array take_along(const core::ArrayView& array, const core::ArrayView& indi
 }
 
 PyMethodDef kTakingFunctions[] = {
-    entry<kTake, &take>(),
-    entry<kTakeAlongAxis, &take_along_axis>(),
-    entry<kNonzero, &nonzero>(),
+    computing<kTake, &take>(),
+    computing<kTakeAlongAxis, &take_along_axis>(),
+    computing<kNonzero, &nonzero>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

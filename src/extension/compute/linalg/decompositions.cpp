@@ -10,6 +10,7 @@
 #include "extension/compute/reduction_functions.hpp"
 #include "extension/compute/tables.hpp"
 #include "extension/compute/tuples.hpp"
+#include "extension/copy/host_computation.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/function_row.hpp"
 
@@ -279,9 +280,11 @@ Ref svdvals(const State& state, PyObject* argument) {
 }  // namespace
 
 PyMethodDef kDecompositionFunctions[] = {
-    entry<kCholesky, &cholesky>(), entry<kEig, &eig>(),           entry<kEigh, &eigh>(),
-    entry<kEigvals, &eigvals>(),   entry<kEigvalsh, &eigvalsh>(), entry<kQr, &qr>(),
-    entry<kSvd, &svd>(),           entry<kSvdvals, &svdvals>(),   {nullptr, nullptr, 0, nullptr},
+    computing<kCholesky, &cholesky>(), computing<kEig, &eig>(),
+    computing<kEigh, &eigh>(),         computing<kEigvals, &eigvals>(),
+    computing<kEigvalsh, &eigvalsh>(), computing<kQr, &qr>(),
+    computing<kSvd, &svd>(),           computing<kSvdvals, &svdvals>(),
+    {nullptr, nullptr, 0, nullptr},
 };
 
 }  // namespace refarray::extension

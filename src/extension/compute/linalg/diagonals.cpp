@@ -5,6 +5,7 @@
 #include "extension/compute/operands.hpp"
 #include "extension/compute/reduction_functions.hpp"
 #include "extension/compute/tables.hpp"
+#include "extension/copy/host_computation.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/conversions.hpp"
 #include "extension/objects/function_row.hpp"
@@ -83,7 +84,7 @@ Ref trace(const State& state, const Given<kTrace>& given) {
 
 PyMethodDef kDiagonalFunctions[] = {
     entry<kDiagonal, &diagonal>(),
-    entry<kTrace, &trace>(),
+    computing<kTrace, &trace>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

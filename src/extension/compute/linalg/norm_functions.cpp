@@ -14,6 +14,7 @@
 #include "extension/compute/reduction_functions.hpp"
 #include "extension/compute/tables.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/copy/host_computation.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/function_row.hpp"
 
@@ -179,8 +180,8 @@ Ref matrix_norm(const State& state, const Given<kMatrixNorm>& given) {
 }  // namespace
 
 PyMethodDef kNormFunctions[] = {
-    entry<kMatrixNorm, &matrix_norm>(),
-    entry<kVectorNorm, &vector_norm>(),
+    computing<kMatrixNorm, &matrix_norm>(),
+    computing<kVectorNorm, &vector_norm>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -11,6 +11,7 @@
 #include "extension/compute/linalg/matrix_arguments.hpp"
 #include "extension/compute/tables.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/copy/host_computation.hpp"
 #include "extension/modes/poisoned_views.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/conversions.hpp"
@@ -417,8 +418,8 @@ Ref tensordot(const State& state, const Given<kTensordot>& given) {
 }  // namespace
 
 PyMethodDef kLinearAlgebraFunctions[] = {
-    entry<kMatmul, &matmul>(),       entry<kMatrixTranspose, &matrix_transpose>(),
-    entry<kTensordot, &tensordot>(), entry<kVecdot, &vecdot>(),
+    computing<kMatmul, &matmul>(),       entry<kMatrixTranspose, &matrix_transpose>(),
+    computing<kTensordot, &tensordot>(), computing<kVecdot, &vecdot>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

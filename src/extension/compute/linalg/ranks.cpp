@@ -11,6 +11,7 @@
 #include "extension/compute/operands.hpp"
 #include "extension/compute/tables.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/copy/host_computation.hpp"
 #include "extension/interop/scalars.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/function_row.hpp"
@@ -136,8 +137,8 @@ Ref pinv(const State& state, const Given<kPinv>& given) {
 }  // namespace
 
 PyMethodDef kRankFunctions[] = {
-    entry<kMatrixRank, &matrix_rank>(),
-    entry<kPinv, &pinv>(),
+    computing<kMatrixRank, &matrix_rank>(),
+    computing<kPinv, &pinv>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -10,6 +10,7 @@
 #include "extension/compute/tables.hpp"
 #include "extension/compute/tuples.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/copy/host_computation.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/function_row.hpp"
 
@@ -272,8 +273,12 @@ Ref matrix_power(const State& state, const Given<kMatrixPower>& given) {
 }  // namespace
 
 PyMethodDef kSystemFunctions[] = {
-    entry<kDet, &det>(),         entry<kInv, &inv>(),     entry<kMatrixPower, &matrix_power>(),
-    entry<kSlogdet, &slogdet>(), entry<kSolve, &solve>(), {nullptr, nullptr, 0, nullptr},
+    computing<kDet, &det>(),
+    computing<kInv, &inv>(),
+    computing<kMatrixPower, &matrix_power>(),
+    computing<kSlogdet, &slogdet>(),
+    computing<kSolve, &solve>(),
+    {nullptr, nullptr, 0, nullptr},
 };
 
 }  // namespace refarray::extension

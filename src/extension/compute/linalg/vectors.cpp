@@ -8,6 +8,7 @@
 #include "extension/capi/gil.hpp"
 #include "extension/compute/linalg/matrix_arguments.hpp"
 #include "extension/compute/tables.hpp"
+#include "extension/copy/host_computation.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/function_row.hpp"
 
@@ -129,8 +130,8 @@ Ref outer(const State& state, const Given<kOuter>& given) {
 }  // namespace
 
 PyMethodDef kVectorFunctions[] = {
-    entry<kCross, &cross>(),
-    entry<kOuter, &outer>(),
+    computing<kCross, &cross>(),
+    computing<kOuter, &outer>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -14,6 +14,7 @@
 #include "extension/compute/operands.hpp"
 #include "extension/compute/tables.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/copy/host_computation.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/conversions.hpp"
 #include "extension/objects/function_row.hpp"
@@ -270,7 +271,7 @@ Ref tile(const State& state, const Given<kTile>& given) {
 }  // namespace
 
 PyMethodDef kRepeatingFunctions[] = {
-    entry<kRepeat, &repeat>(),
+    computing<kRepeat, &repeat>(),
     entry<kRoll, &roll>(),
     entry<kTile, &tile>(),
     {nullptr, nullptr, 0, nullptr},

@@ -1,0 +1,132 @@
+"""Functions and operators on arrays on devices: they compute on the host, with the results of host
+arrays, and the results are on the device."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import fakegpu
+import pytest
+from capturing import capturing, driver_of
+from helpers.cases import cases
+from properties.models import MODELS
+from properties.test_every_function import UNDETERMINED, arrays, calls, run, text
+
+import refarray as ra
+
+NAMES = sorted(set(MODELS) - set(UNDETERMINED))
+CALLS = 3  # of each function
+
+
+def moved(value: Any, device: str) -> Any:
+    if isinstance(value, ra.Array):
+        return value.to_device(device)
+    if isinstance(value, dict):
+        return {key: moved(each, device) for key, each in value.items()}
+    if isinstance(value, tuple | list):
+        items = [moved(each, device) for each in value]
+        return items if type(value) is list else tuple(items)
+    return value
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_function_has_the_result_of_the_host(name: str, device: str) -> None:
+    with cases() as case:
+        for number, call in enumerate(calls(name, CALLS)):
+            given = (call.arguments, dict(call.keywords))
+            if not list(arrays(given)):
+                continue
+            with case(f"call {number}"):
+                there = moved(given, device)
+                got = run(name, call._replace(arguments=there[0], keywords=there[1]))
+                assert {x.device for _, x in arrays(got)} <= {device}
+                assert text(moved(got, "cpu")) == text(run(name, call))
+
+
+OPERATORS = [
+    *(operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod),
+    *(operator.pow, operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge),
+    *(operator.matmul, operator.iadd, operator.isub, operator.imul, operator.itruediv),
+    *(operator.ifloordiv, operator.imod, operator.ipow),
+]
+
+
+@pytest.mark.parametrize("operate", OPERATORS, ids=lambda each: each.__name__)
+def test_operators(operate: Callable[..., Any], device: str) -> None:
+    x, y = ra.asarray([7.0, -2.0, 0.5]), ra.asarray([2.0, 3.0, -1.0])
+    there: Any = x.to_device(device)
+    view = there[::-1]
+    got = operate(view, y.to_device(device))
+    assert (got is view) == operate.__name__.startswith("i")
+    assert got.device == device and got.tolist() == operate(x[::-1].copy(), y).tolist()
+    if got is view:
+        assert there.tolist() == got.tolist()[::-1]
+    if operate is not operator.matmul:
+        assert operate(x.to_device(device), 2).tolist() == operate(x.copy(), 2).tolist()
+        with pytest.raises(ValueError, match=f"one array is on {device}, another on cpu"):
+            operate(x.to_device(device), ra.asarray(2.0))
+
+
+def test_matrices_in_place_signs_and_membership(device: str) -> None:
+    x: Any = ra.asarray([[1, 2], [3, 4]], device=device)
+    x @= ra.asarray([[0, 1], [1, 0]], device=device)
+    assert x.tolist() == [[2, 1], [4, 3]] and (-x).tolist() == [[-2, -1], [-4, -3]]
+    assert 4 in x and ra.asarray(5, device=device) not in x
+    x &= 6
+    assert (~x | 1).tolist() == [[-3, -1], [-5, -3]]
+
+
+def test_selection_and_assignment_by_arrays(device: str) -> None:
+    x: Any = ra.reshape(ra.arange(12, device=device), (3, 4))
+    rows = ra.asarray([2, 0], device=device)
+    assert x[rows].tolist() == [[8, 9, 10, 11], [0, 1, 2, 3]] and x[rows].device == device
+    assert x[x > 9].tolist() == [10, 11] and x[:, rows][1].tolist() == [6, 4]
+    x[x > 9] = -1
+    x[rows, 1] = ra.asarray([7, 8])
+    assert x.tolist() == [[0, 8, 2, 3], [4, 5, 6, 7], [8, 7, -1, -1]]
+    with pytest.raises(ValueError, match=f"indexing.*{device}.*cpu"):
+        x[ra.asarray([0])]
+    with pytest.raises(IndexError):
+        x[rows + 1] = 0
+    assert x[0, 0] == 0
+
+
+def test_work_in_other_streams_comes_first(device: str) -> None:
+    x = ra.zeros(4, device=device)
+    with ra.use_stream(ra.Stream(device)):
+        x[...] = 5.0
+    assert (x + 1).tolist() == [6.0] * 4
+    with ra.use_stream(ra.Stream(device)):
+        y = x * 2
+    assert y.tolist() == [10.0] * 4
+
+
+def test_what_forbids_transfers_forbids_computation(device: str, mode: int) -> None:
+    x = ra.ones(3, device=device)
+    before = len(fakegpu.live("memory"))
+    for forbidden in ("transfer", "synchronization"):
+        with ra.ledger(forbid=forbidden), pytest.raises(ra.LedgerError):
+            x + 1
+    driver = driver_of(device)
+    stream = ra.Stream(device)
+    captured = capturing(driver, stream.handle, mode=mode)
+    with ra.use_stream(stream), captured, pytest.raises(BufferError, match="captur"):
+        x + 1
+    assert len(fakegpu.live("memory")) == before
+
+
+def test_the_switch(device: str) -> None:
+    x, mask = ra.zeros(3, device=device), ra.asarray([True, False, True], device=device)
+    calls: list[Callable[[], Any]] = [lambda: ra.sin(x), lambda: x + 1, lambda: x[mask]]
+    ra.set_host_computation(False)
+    try:
+        assert not ra.get_host_computation()
+        for call in calls:
+            with pytest.raises(NotImplementedError, match=f'{device}.*to_device\\("cpu"\\)'):
+                call()
+    finally:
+        ra.set_host_computation(True)
+    with pytest.raises(TypeError, match="bool"):
+        ra.set_host_computation(1)  # type: ignore[arg-type]
