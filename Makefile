@@ -241,8 +241,8 @@ gate-gpu-kernels: ## compile the device kernels with clang 19 into src/runtime/k
 
 # The official suite of the array API standard is no package: its folder must be given.
 .PHONY: array-api-tests
-array-api-tests: $(VENV)/build # the official suite: SUITE=folder; VERSION=2024.12: of an earlier version; STRICT=1: on the strict namespace; UPDATE=1 rewrites tests/compute/official_suite.toml
-	$(BIN)/python tools/gates/array_api_tests.py $(if $(UPDATE),--write) $(if $(VERSION),--version $(VERSION)) $(if $(STRICT),--strict) $(if $(PACKAGE),--package $(PACKAGE)) "$(SUITE)"
+array-api-tests: $(VENV)/build # the official suite: SUITE=folder; VERSION=2024.12: of an earlier version; STRICT=1: on the strict namespace; DEVICE=cuda:0: on a simulated device; UPDATE=1 rewrites tests/compute/official_suite.toml
+	$(BIN)/python tools/gates/array_api_tests.py $(if $(UPDATE),--write) $(if $(VERSION),--version $(VERSION)) $(if $(STRICT),--strict) $(if $(DEVICE),--device $(DEVICE)) $(if $(PACKAGE),--package $(PACKAGE)) "$(SUITE)"
 
 .PHONY: test-consumers
 test-consumers: $(VENV)/build # other projects' tests with array-api-strict and with refarray.strict: PROJECT=name runs one, UPDATE=1 records the counts

@@ -6,7 +6,8 @@ checkout of the standard. The suite runs in an environment of its own without Nu
 pass but those in tests/compute/official_suite.toml, and as many as it says; --write renews it.
 --version takes another version of the standard, of which no id may fail; the suite then runs on
 that namespace. --strict takes the strict namespace of the version. --package FOLDER takes a
-package that is already built; arguments after -- go to pytest, which then runs only what they name.
+package that is already built; --device cuda:0 makes arrays on a simulated device unless a test
+names another; arguments after -- go to pytest, which then runs only what they name.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ ASK_FOR_LATER = (
     "array_api_tests/test_fft.py::test_fftfreq",
     "array_api_tests/test_fft.py::test_rfftfreq",
 )
+HERE = Path(__file__).resolve().parent
+#: It asks for a view on the CPU of every array.
+ASKS_FOR_THE_CPU = ("array_api_tests/test_dlpack.py::test_dunder_dlpack",)
 RATCHET = ROOT / "tests" / "compute" / "official_suite.toml"
 WORK = ROOT / "build" / "array-api-tests"
 PYTHON = WORK / "env" / "bin" / "python"
@@ -65,8 +69,20 @@ def install() -> None:
         sys.exit(f"{PYTHON} can import NumPy; the suite must run without it")
 
 
+def module_of(version: str, strict: bool, device: str | None) -> str:
+    """The suite's name of the namespace that it tests."""
+    options = f'api_version="{version}"' + (", strict=True" if strict else "")
+    if device is not None:
+        return f"exec('import on_device; xp = on_device.namespace(\"{device}\", {options})')"
+    if strict:
+        return f"exec('import refarray; xp = refarray.namespace({options})')"
+    if version == VERSION:
+        return "refarray"
+    return f"exec('import refarray; xp = refarray.empty(0).__array_namespace__({options})')"
+
+
 def run(
-    suite: Path, version: str, variables: dict[str, str], more: list[str], *, strict: bool
+    suite: Path, version: str, module: str, variables: dict[str, str], more: list[str]
 ) -> tuple[dict[str, Any], str]:
     """Runs the suite; returns pytest's report and the last line of its output."""
     report = WORK / "report.json"
@@ -79,12 +95,7 @@ def run(
         *("-p", "no:cacheprovider"),
         *("--json-report", f"--json-report-file={report}", "--json-report-omit", *OMIT),
     ]
-    own = {"ARRAY_API_TESTS_MODULE": "refarray", "ARRAY_API_TESTS_VERSION": version}
-    if version != VERSION or strict:
-        space = f'refarray.empty(0).__array_namespace__(api_version="{version}")'
-        if strict:
-            space = f'refarray.namespace(strict=True, api_version="{version}")'
-        own["ARRAY_API_TESTS_MODULE"] = f"exec('import refarray; xp = {space}')"
+    own = {"ARRAY_API_TESTS_MODULE": module, "ARRAY_API_TESTS_VERSION": version}
     log = WORK / "log.txt"
     with log.open("w", encoding="utf-8") as file:
         done = subprocess.run(
@@ -132,9 +143,10 @@ def judge(results: dict[str, str], known: dict[str, Any], partial: bool) -> list
     return problems
 
 
-def judge_earlier(results: dict[str, str], version: str) -> list[str]:
-    """The ids of an earlier version that fail, but for those that ask for a later one."""
+def judge_other(results: dict[str, str], version: str, device: str | None) -> list[str]:
+    """The ids of an earlier version or on a device that fail, but for those that ask for more."""
     expected = ASK_FOR_LATER if version == "2022.12" else ()
+    expected += ASKS_FOR_THE_CPU if device is not None else ()
     bad = (name for name, each in results.items() if each not in ("passed", "skipped"))
     return [name for name in bad if name not in expected]
 
@@ -146,10 +158,11 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--version", choices=VERSIONS, default=VERSION)
     parser.add_argument("--strict", action="store_true")
     parser.add_argument("--package", type=Path)
+    parser.add_argument("--device")
     end = arguments.index("--") if "--" in arguments else len(arguments)
     given = parser.parse_args(arguments[:end])
     given.pytest = arguments[end + 1 :]
-    if given.write and (given.version != VERSION or given.strict):
+    if given.write and (given.version != VERSION or given.strict or given.device):
         parser.error(f"--write takes the ids of {VERSION} in the default namespace only")
     return given
 
@@ -164,15 +177,19 @@ def main(arguments: list[str]) -> int:
         print_loaded(folder, variables, PYTHON)
     else:
         variables = {**os.environ, "PYTHONPATH": str(given.package.resolve())}
-    report, last = run(given.suite, given.version, variables, given.pytest, strict=given.strict)
+    if given.device is not None:
+        folders = [variables["PYTHONPATH"], ROOT / "fakegpu", HERE / "simulation"]
+        variables["PYTHONPATH"] = os.pathsep.join(map(str, folders))
+    module = module_of(given.version, given.strict, given.device)
+    report, last = run(given.suite, given.version, module, variables, given.pytest)
     results = outcomes(report)
     say("ids that do not pass")
     for name, outcome in results.items():
         if outcome != "passed":
             print(f"{outcome}: {name}")
     problems = []
-    if given.version != VERSION:
-        problems = judge_earlier(results, given.version)
+    if given.version != VERSION or given.device is not None:
+        problems = judge_other(results, given.version, given.device)
     elif not given.write:
         problems = judge(results, records.read(RATCHET), bool(given.pytest))
     for problem in problems:
