@@ -42,11 +42,24 @@ Ref binary(PyObject* x1, PyObject* x2) {
   return operate(state_of(x1, x2), Operation, x1, x2);
 }
 
+/// The object, or the Python number that it is.
+[[gnu::cold]] Ref read_number(const State& state, PyObject* object) {
+  const Operand operand(state, object);
+  return Ref::borrow(operand.is_number() ? operand.number() : object);
+}
+
 template <class Compute>
 Ref write_in_place(const State& state, const char* function, Compute compute, PyObject* x1,
                    PyObject* x2) {
+  Ref number;
+  if (is_on_device(state, x1)) [[unlikely]] {  // reading a number may run user code that writes
+    number = read_number(state, x2);
+    x2 = number.get();
+  }
   if (!state.modes.poison_views) return on_host_in_place(state, function, compute, x1, x2);
   const Ref target = target_in_place(state, x1, x2);
+  if (is_on_device(state, target.get()))
+    refuse_other_owners(state, {target.get(), view_of(target.get()), x2}, "an operator in place");
   return on_host_in_place(state, function, compute, target.get(), x2);
 }
 

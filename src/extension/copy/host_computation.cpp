@@ -1,6 +1,7 @@
 // Implements computation on the host for arrays on devices.
 #include "extension/copy/host_computation.hpp"
 
+#include <algorithm>
 #include <atomic>
 
 #include "core/error.hpp"
@@ -11,6 +12,19 @@ namespace refarray::extension {
 namespace {
 
 std::atomic<bool> is_enabled{true};
+
+/// A copy on the host in which elements that share memory still do: axes of stride 0 are copied
+/// once.
+core::Array copy_to_host(const core::ArrayView& array) {
+  core::Layout once(array.extents(), array.stride_span());
+  for (int axis = 0; axis < array.ndim; ++axis)
+    if (array.strides[axis] == 0) once.shape[axis] = std::min<std::int64_t>(once.shape[axis], 1);
+  const core::Array copy = working_copy(core::with_layout(array, once, 0), array.dtype);
+  core::Layout all(array.extents(), copy.layout.stride_span());
+  for (int axis = 0; axis < array.ndim; ++axis)
+    if (array.strides[axis] == 0) all.strides[axis] = 0;
+  return core::with_layout(copy, all, 0);
+}
 
 }  // namespace
 
@@ -34,7 +48,7 @@ HostArguments::HostArguments(const State& state, const char* function,
     if (!is_array(state, pointer)) continue;
     const core::ArrayView array = view_of(pointer);
     if (!host_computation()) require_computable_memory(array, function);
-    copies_.push_back(make_array(state, working_copy(array, array.dtype)));
+    copies_.push_back(make_array(state, copy_to_host(array)));
     pointer = copies_.back().get();
   }
 }
@@ -56,11 +70,10 @@ Ref HostArguments::on_device(Ref result) const {
                                             items.get()));
 }
 
-void HostArguments::write_back(PyObject* to, const char* function) const {
-  const core::ArrayView target = view_of(to);
-  if (!target.writable())
-    core::fail(core::Fault::kValue, function, "() in place: the array is read-only");
-  move_elements(target, view_of(pointers_[0]));
+void write_to_device(const core::ArrayView& to, const core::ArrayView& from) {
+  // Pieces of a large array arrive one by one; only when all have, `to` is written.
+  const core::Array arrived = working_copy(from, from.dtype, to.device());
+  move_elements(to, arrived);
 }
 
 }  // namespace refarray::extension

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/error.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/function_row.hpp"
 
@@ -45,9 +46,6 @@ class HostArguments {
 
   /// A copy on the device of an array, and of each in a tuple; any other result as it is.
   Ref on_device(Ref result) const;
-  /// Copies the elements of the first argument, as they are now, to the array on the device that it
-  /// is a copy of. Throws kValue if that is read-only.
-  void write_back(PyObject* to, const char* function) const;
 
  private:
   const State& state_;
@@ -55,6 +53,9 @@ class HostArguments {
   std::vector<Ref> copies_;
   std::vector<PyObject*> pointers_;
 };
+
+/// Copies elements from the host to an array on a device, which is unchanged unless all arrive.
+void write_to_device(const core::ArrayView& to, const core::ArrayView& from);
 
 // The functions for arrays on devices are not inlined: what the others do not need costs nothing.
 
@@ -84,11 +85,13 @@ Ref on_host_in_place(const State& state, const char* function, Compute compute, 
                      PyObject* x2) {
   if (!is_on_device(state, x1) && !is_on_device(state, x2)) [[likely]]
     return compute(x1, x2);
+  if (!view_of(x1).writable())
+    core::fail(core::Fault::kValue, function, "() in place: the array is read-only");
   const std::array<PyObject*, 2> arguments{x1, x2};
   const HostArguments host(state, function, arguments);
   Ref result = compute(host[0], host[1]);
   if (result.get() != host[0]) return result;  // NotImplemented
-  host.write_back(x1, function);
+  write_to_device(view_of(x1), view_of(host[0]));
   return Ref::borrow(x1);
 }
 

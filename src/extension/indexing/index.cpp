@@ -115,6 +115,7 @@ void Index::read(State& state, PyObject* index, IndexEntry& out) {
   if (Ref number = number_of(index, may_be_array)) return read_number(std::move(number), out);
   if (!may_be_array) fail_not_index(index);
   set_array(hold(index_array(state, index)), out);
+  out.is_array = false;
 }
 
 int Index::place(int ndim) {

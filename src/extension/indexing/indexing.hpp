@@ -31,6 +31,10 @@ struct IndexEntry {
     return kind == EntryKind::kIndices || kind == EntryKind::kMask;
   }
   core::ArrayView array() const noexcept { return view_of(object); }
+  /// Whether its array has to be where the indexed one is: not one made here of a list or a bool.
+  bool names_device() const noexcept {
+    return has_array() && (is_array || !array().device().is_host());
+  }
   /// Whether it is one of the arrays that are broadcast against each other, or an integer.
   bool is_in_block() const noexcept { return kind == EntryKind::kInteger || has_array(); }
 };
@@ -71,11 +75,12 @@ class Index {
   /// are for. Throws kIndex if they are too many, or for a second '...'.
   int place(int ndim);
 
-  /// Puts replace(array), which has the same shape and dtype, in the place of each array.
+  /// Puts replace(array), which has the same shape and dtype, in the place of each array that names
+  /// a device.
   template <class Replace>
   void replace_arrays(Replace replace) {
     for (IndexEntry& entry : entries_)
-      if (entry.has_array()) entry.object = hold(replace(entry.object));
+      if (entry.names_device()) entry.object = hold(replace(entry.object));
   }
 
  private:

@@ -93,6 +93,60 @@ def test_selection_and_assignment_by_arrays(device: str) -> None:
     assert x[0, 0] == 0
 
 
+def test_an_index_that_names_no_device(device: str) -> None:
+    x: Any = ra.reshape(ra.arange(6, device=device), (2, 3))
+    assert x[[1]].tolist() == [[3, 4, 5]] and x[[True, False]].tolist() == [[0, 1, 2]]
+    assert x[True].shape == (1, 2, 3) and x[ra.asarray([1], device=device), [2]].tolist() == [5]
+    x[[0]] = 9
+    assert x.tolist() == [[9, 9, 9], [3, 4, 5]]
+
+
+class Writing:
+    """A number that writes to an array when it is read."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __index__(self) -> int:
+        self.array[...] = 7
+        return 1
+
+
+def test_arguments_are_read_before_arrays_are_copied(device: str) -> None:
+    x: Any = ra.zeros(3, dtype="int64", device=device)
+    x += Writing(x)
+    assert x.tolist() == [8, 8, 8]
+    x[ra.asarray([0], device=device)] = Writing(x)
+    assert x.tolist() == [1, 7, 7]
+
+
+def test_a_failed_transfer_leaves_the_array_as_it_was(device: str) -> None:
+    """Large arrays cross in pieces."""
+    x: Any = ra.zeros(2**21, device=device)
+    copy = "cuMemcpyHtoDAsync" if device.startswith("cuda") else "hipMemcpyAsync"
+    for number in (2, 3, 4):
+        fakegpu.fail(copy, number, 2)
+        with pytest.raises((MemoryError, BufferError)):
+            x += 1
+        assert not ra.any(x)
+
+
+def test_elements_that_share_memory_are_copied_once(device: str) -> None:
+    x = ra.broadcast_to(ra.ones(1, device=device), (2**40,))
+    assert 1 in x and x[ra.asarray([5, 2**39], device=device)].tolist() == [1, 1]
+    with pytest.raises(MemoryError):
+        x + 1
+
+
+def test_operators_in_place_refuse_other_owners_on_devices_too(device: str) -> None:
+    space = ra.namespace(poison_views=True)
+    x = space.asarray(ra.arange(4, device=device), copy=True)
+    view = x[1:]
+    with pytest.raises(ValueError, match="owners"):
+        view += 1
+    assert x.tolist() == [0, 1, 2, 3]
+
+
 def test_work_in_other_streams_comes_first(device: str) -> None:
     x = ra.zeros(4, device=device)
     with ra.use_stream(ra.Stream(device)):

@@ -269,7 +269,7 @@ struct HostIndexing {
   static std::vector<PyObject*> arrays_of(PyObject* indexed, const Index& index) {
     std::vector<PyObject*> out{indexed};
     for (const IndexEntry& entry : index.entries())
-      if (entry.has_array()) out.push_back(entry.object);
+      if (entry.names_device()) out.push_back(entry.object);
     return out;
   }
 
@@ -357,9 +357,13 @@ Ref get_by_arrays(State& state, const core::ArrayView& array, Index& index) {
 
 void assign_by_arrays(State& state, const core::ArrayView& array, Index& index, PyObject* value) {
   if (!array.device().is_host()) [[unlikely]] {
+    alignas(16) std::byte element[16]{};
+    Ref read;  // before the array is copied, because reading the value may run user code
+    const core::ArrayView from = assigned_value(state, value, array.dtype, element, read);
+    if (!read) read = make_array(state, working_copy(from, from.dtype));
     const HostIndexing host(state, array, index);
-    assign_by_arrays(state, view_of(host.arguments[0]), index, value);
-    return move_elements(array, view_of(host.arguments[0]));
+    assign_by_arrays(state, view_of(host.arguments[0]), index, read.get());
+    return write_to_device(array, view_of(host.arguments[0]));
   }
   require_host(array, "assignment");
   ArraySelection selection(state, array, index);
