@@ -18,6 +18,7 @@ from refarray._partners import Finding, find_partners
 VARIABLES = {
     "REFARRAY_COPY_THREADS": "number of threads that share a large copy; the default is 1",
     "REFARRAY_CUDA_ALLOCATOR": "pool or plain: where the memory of CUDA arrays comes from",
+    "REFARRAY_HOST_COMPUTATION": "0: functions raise for arrays on devices, and do not copy them",
     "REFARRAY_ISA": "instruction set of the copy kernels: avx512, avx2, sse4 or plain",
     "REFARRAY_LIBCUDA": "path of the CUDA driver library to load instead of the system's",
     "REFARRAY_LIBHIP": "path of the HIP driver library to load instead of the system's",
