@@ -96,7 +96,7 @@ def limits(function: Callable[..., Any], native: ModuleType, strict: bool) -> Ca
         if not strict:
             return function(dtype)
         found = function(refarray.DType(dtype))
-        return dataclasses.replace(found, dtype=dtype)
+        return dataclasses.replace(found, dtype=own_dtype(native, found.dtype))
 
     return of_namespace
 
