@@ -38,22 +38,24 @@ def headers(vendor: str) -> Iterator[Path]:
             yield include
 
 
-@pytest.mark.parametrize("vendor", ["cuda", "hip"])
-def test_declarations_match_the_vendors_headers(vendor: str, tmp_path: Path) -> None:
+def installed_headers(vendor: str) -> list[Path]:
+    """Skips the test if there are none: the gate gpu-nodevice installs them and runs it."""
     found = list(headers(vendor))
     if not found:
         pytest.skip(f"no {vendor} headers; `make gpu-nodevice` installs them and runs this check")
-    for include in found:
+    return found
+
+
+@pytest.mark.parametrize("vendor", ["cuda", "hip"])
+def test_declarations_match_the_vendors_headers(vendor: str, tmp_path: Path) -> None:
+    for include in installed_headers(vendor):
         assert declared.errors(vendor, include, tmp_path) == "", include
 
 
 def test_the_simulated_driver_knows_every_function_of_nvidias() -> None:
-    found = list(headers("cuda"))
-    if not found:
-        pytest.skip("no CUDA headers; `make gpu-nodevice` installs them and runs this check")
     rows = map(str.split, driver_functions.LIST.read_text(encoding="utf-8").splitlines())
     listed = {(name, int(version)) for name, *versions in rows for version in versions}
-    for include in found:
+    for include in installed_headers("cuda"):
         text = (include / "cuda.h").read_text(encoding="utf-8", errors="replace")
         newest = int(re.findall(r"#define CUDA_VERSION (\d+)", text)[0])
         known = driver_functions.functions(include).items()
@@ -85,9 +87,7 @@ def test_every_declared_function_is_looked_up() -> None:
 def test_a_wrong_declaration_is_detected(
     declaration: str, wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = next(headers("cuda"), None)
-    if found is None:
-        pytest.skip("no CUDA headers; `make gpu-nodevice` installs them and runs this check")
+    found = installed_headers("cuda")[0]
     for path in declared.RUNTIME.rglob("*.?pp"):
         text = path.read_text(encoding="utf-8")
         if path.name == "cuda_abi.hpp":

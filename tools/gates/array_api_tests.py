@@ -180,6 +180,8 @@ def main(arguments: list[str]) -> int:
     if given.device is not None:
         folders = [variables["PYTHONPATH"], ROOT / "fakegpu", HERE / "simulation"]
         variables["PYTHONPATH"] = os.pathsep.join(map(str, folders))
+        tools = Path(sys.executable).parent  # cmake and ninja, which build the driver
+        variables["PATH"] = os.pathsep.join([str(tools), os.environ["PATH"]])
     module = module_of(given.version, given.strict, given.device)
     report, last = run(given.suite, given.version, module, variables, given.pytest)
     results = outcomes(report)

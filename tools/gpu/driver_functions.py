@@ -23,9 +23,6 @@ def functions(include: Path) -> dict[str, list[int]]:
     return {name: sorted(found[name]) for name in sorted(found)}
 
 
-def rows(known: dict[str, list[int]]) -> str:
-    return "".join(f"{name} {' '.join(map(str, known[name]))}\n" for name in known)
-
-
 if __name__ == "__main__":
-    LIST.write_text(rows(functions(Path(sys.argv[1]))), encoding="utf-8")
+    rows = ([name, *map(str, found)] for name, found in functions(Path(sys.argv[1])).items())
+    LIST.write_text("".join(f"{' '.join(row)}\n" for row in rows), encoding="utf-8")

@@ -266,9 +266,9 @@ Ref binary(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
 template <std::size_t Row>
 PyMethodDef definition() noexcept {
   if constexpr (kElementwiseRows[Row].inputs == 1)
-    return computing<kFunction<Row>, &unary<Row>>();
+    return computing_entry<kFunction<Row>, &unary<Row>>();
   else
-    return computing<kFunction<Row>, &binary<Row>>();
+    return computing_entry<kFunction<Row>, &binary<Row>>();
 }
 
 constexpr std::size_t kRows = kElementwiseRows.size();

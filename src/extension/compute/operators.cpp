@@ -30,11 +30,28 @@ Ref unary(PyObject* x) {
   return on_host(state, core::row_of(Operation).name, compute, x);
 }
 
-Ref operate(const State& state, Elementwise operation, PyObject* x1, PyObject* x2) {
+/// The operand of an operator on a device: an array, or the number that the object is; empty for
+/// others. Reading a number may run user code, so it comes before arrays are copied.
+[[gnu::cold]] Ref read_operand(const State& state, PyObject* object) {
+  const Operand operand(state, object);
+  if (operand.is_number()) return Ref::borrow(operand.number());
+  return operand ? Ref::borrow(object) : Ref();
+}
+
+[[gnu::cold, gnu::noinline]] Ref operate_on_device(const State& state, Elementwise operation,
+                                                   PyObject* x1, PyObject* x2) {
   const auto compute = [&](PyObject* a, PyObject* b) {
     return compute_binary(state, operation, a, b, /*for_operator=*/true);
   };
-  return on_host(state, core::row_of(operation).name, compute, x1, x2);
+  const Ref a = read_operand(state, x1), b = read_operand(state, x2);
+  if (!a || !b) return compute(x1, x2);  // refuses the operand, and reads no elements
+  return on_host(state, core::row_of(operation).name, compute, a.get(), b.get());
+}
+
+Ref operate(const State& state, Elementwise operation, PyObject* x1, PyObject* x2) {
+  if (is_on_device(state, x1) || is_on_device(state, x2)) [[unlikely]]
+    return operate_on_device(state, operation, x1, x2);
+  return compute_binary(state, operation, x1, x2, /*for_operator=*/true);
 }
 
 template <Elementwise Operation>
@@ -42,19 +59,14 @@ Ref binary(PyObject* x1, PyObject* x2) {
   return operate(state_of(x1, x2), Operation, x1, x2);
 }
 
-/// The object, or the Python number that it is.
-[[gnu::cold]] Ref read_number(const State& state, PyObject* object) {
-  const Operand operand(state, object);
-  return Ref::borrow(operand.is_number() ? operand.number() : object);
-}
-
 template <class Compute>
 Ref write_in_place(const State& state, const char* function, Compute compute, PyObject* x1,
                    PyObject* x2) {
-  Ref number;
-  if (is_on_device(state, x1)) [[unlikely]] {  // reading a number may run user code that writes
-    number = read_number(state, x2);
-    x2 = number.get();
+  Ref operand;
+  if (is_on_device(state, x1)) [[unlikely]] {
+    operand = read_operand(state, x2);
+    if (!operand) return compute(x1, x2);  // refuses it, and writes nothing
+    x2 = operand.get();
   }
   if (!state.modes.poison_views) return on_host_in_place(state, function, compute, x1, x2);
   const Ref target = target_in_place(state, x1, x2);

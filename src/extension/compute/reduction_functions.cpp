@@ -425,7 +425,7 @@ Ref diff(const State& state, const Given<kDiff>& given) {
 
 template <Reduction Operation>
 PyMethodDef reduction_entry() noexcept {
-  return computing<kReduction<Operation>, &reduction<Operation>>();
+  return computing_entry<kReduction<Operation>, &reduction<Operation>>();
 }
 
 }  // namespace
@@ -443,9 +443,9 @@ PyMethodDef kReductionFunctions[] = {
     reduction_entry<Reduction::kStd>(),
     reduction_entry<Reduction::kSum>(),
     reduction_entry<Reduction::kVar>(),
-    computing<kReduction<Reduction::kCumulativeSum>, &scan<Reduction::kCumulativeSum>>(),
-    computing<kReduction<Reduction::kCumulativeProd>, &scan<Reduction::kCumulativeProd>>(),
-    computing<kDiff, &diff>(),
+    computing_entry<kReduction<Reduction::kCumulativeSum>, &scan<Reduction::kCumulativeSum>>(),
+    computing_entry<kReduction<Reduction::kCumulativeProd>, &scan<Reduction::kCumulativeProd>>(),
+    computing_entry<kDiff, &diff>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

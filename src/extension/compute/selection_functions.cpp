@@ -103,8 +103,8 @@ Ref clip(const State& state, const Given<kClip>& given) {
 }  // namespace
 
 PyMethodDef kSelectionFunctions[] = {
-    computing<kWhere, &where>(),
-    computing<kClip, &clip>(),
+    computing_entry<kWhere, &where>(),
+    computing_entry<kClip, &clip>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -178,11 +178,11 @@ int array_contains(PyObject* object, PyObject* value) {
 }
 
 PyMethodDef kSetFunctions[] = {
-    computing<kIsin, &isin>(),
-    computing<kUniqueAll, &unique_all>(),
-    computing<kUniqueCounts, &unique_counts>(),
-    computing<kUniqueInverse, &unique_inverse>(),
-    computing<kUniqueValues, &unique_values>(),
+    computing_entry<kIsin, &isin>(),
+    computing_entry<kUniqueAll, &unique_all>(),
+    computing_entry<kUniqueCounts, &unique_counts>(),
+    computing_entry<kUniqueInverse, &unique_inverse>(),
+    computing_entry<kUniqueValues, &unique_values>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -153,9 +153,9 @@ Ref searchsorted(const State& state, const Given<kSearchsorted>& given) {
 }  // namespace
 
 PyMethodDef kSortingFunctions[] = {
-    computing<kSort, &sorted<kSort, false>>(),
-    computing<kArgsort, &sorted<kArgsort, true>>(),
-    computing<kSearchsorted, &searchsorted>(),
+    computing_entry<kSort, &sorted<kSort, false>>(),
+    computing_entry<kArgsort, &sorted<kArgsort, true>>(),
+    computing_entry<kSearchsorted, &searchsorted>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -127,7 +127,7 @@ struct OnHost<kRow, kFunction, Ref (*)(PyObject*, PyObject* const*, Py_ssize_t, 
 
 /// entry() of a function that computes: for arrays on devices it does so on the host.
 template <const FunctionRow& kRow, auto kImplementation>
-PyMethodDef computing() noexcept {
+PyMethodDef computing_entry() noexcept {
   constexpr auto kFunction = detail::Call<kRow, kImplementation>::function();
   return {kRow.name, method<&detail::OnHost<kRow, kFunction>::call>(), detail::flags(kFunction),
           kDocstring<kRow>.data()};

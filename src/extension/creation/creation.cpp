@@ -336,8 +336,8 @@ PyMethodDef kCreationFunctions[] = {
     entry<kOnesLike, &create<kOnesLike, from_array, ones>>(),
     entry<kFullLike, &create_full<kFullLike, from_array, false>>(),
     entry<kEye, &eye>(),
-    computing<kTril, &tril>(),
-    computing<kTriu, &triu>(),
+    computing_entry<kTril, &tril>(),
+    computing_entry<kTriu, &triu>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

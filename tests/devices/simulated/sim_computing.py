@@ -120,6 +120,15 @@ def test_arguments_are_read_before_arrays_are_copied(device: str) -> None:
     assert x.tolist() == [1, 7, 7]
 
 
+def test_what_is_no_operand_is_refused_without_a_transfer(device: str) -> None:
+    x: Any = ra.ones(3, device=device)
+    with ra.ledger(forbid="transfer"):
+        assert (x == None) is False  # noqa: E711
+        for operate in (operator.add, operator.iadd):
+            with pytest.raises(TypeError):
+                operate(x, "a")
+
+
 def test_a_failed_transfer_leaves_the_array_as_it_was(device: str) -> None:
     """Large arrays cross in pieces."""
     x: Any = ra.zeros(2**21, device=device)
@@ -132,7 +141,7 @@ def test_a_failed_transfer_leaves_the_array_as_it_was(device: str) -> None:
 
 
 def test_elements_that_share_memory_are_copied_once(device: str) -> None:
-    x = ra.broadcast_to(ra.ones(1, device=device), (2**40,))
+    x = ra.broadcast_to(ra.ones(1, device=device), (2**46,))  # more bytes than addresses
     assert 1 in x and x[ra.asarray([5, 2**39], device=device)].tolist() == [1, 1]
     with pytest.raises(MemoryError):
         x + 1

@@ -29,12 +29,7 @@ MOST_ANSWERS = 5000  # of special methods: loops that ask for ever end, recursio
 MOST_ELEMENTS = 4096  # of an array that later statements use
 #: Functions with effects outside the arrays: they print, or change settings of the process.
 NOT_CALLED = {
-    "doctor",
-    "set_copy_threads",
-    "set_host_computation",
-    "printoptions",
-    "ledger",
-    "namespace",
+    *("doctor", "ledger", "namespace", "printoptions", "set_copy_threads", "set_host_computation"),
     "use_stream",
 }
 

@@ -8,7 +8,8 @@
 #include <cstdlib>
 #include <new>
 
-// The sanitizer's operator new ends the program if there is no memory; that of a real one throws.
+// AddressSanitizer's operator new ends the program when there is no memory. These throw bad_alloc,
+// as they do in a build without it.
 void* operator new(std::size_t size) {
   if (void* made = std::malloc(size)) return made;
   throw std::bad_alloc();

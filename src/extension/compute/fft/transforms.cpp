@@ -352,16 +352,16 @@ Ref along_axes(const State& state, const Given<kAlongAxes<kKind>>& given) {
 }  // namespace
 
 PyMethodDef kTransformFunctions[] = {
-    computing<kAlongAxis<kFft>, &along_axis<kFft>>(),
-    computing<kAlongAxis<kIfft>, &along_axis<kIfft>>(),
-    computing<kAlongAxis<kRfft>, &along_axis<kRfft>>(),
-    computing<kAlongAxis<kIrfft>, &along_axis<kIrfft>>(),
-    computing<kAlongAxis<kHfft>, &along_axis<kHfft>>(),
-    computing<kAlongAxis<kIhfft>, &along_axis<kIhfft>>(),
-    computing<kAlongAxes<kFftn>, &along_axes<kFftn>>(),
-    computing<kAlongAxes<kIfftn>, &along_axes<kIfftn>>(),
-    computing<kAlongAxes<kRfftn>, &along_axes<kRfftn>>(),
-    computing<kAlongAxes<kIrfftn>, &along_axes<kIrfftn>>(),
+    computing_entry<kAlongAxis<kFft>, &along_axis<kFft>>(),
+    computing_entry<kAlongAxis<kIfft>, &along_axis<kIfft>>(),
+    computing_entry<kAlongAxis<kRfft>, &along_axis<kRfft>>(),
+    computing_entry<kAlongAxis<kIrfft>, &along_axis<kIrfft>>(),
+    computing_entry<kAlongAxis<kHfft>, &along_axis<kHfft>>(),
+    computing_entry<kAlongAxis<kIhfft>, &along_axis<kIhfft>>(),
+    computing_entry<kAlongAxes<kFftn>, &along_axes<kFftn>>(),
+    computing_entry<kAlongAxes<kIfftn>, &along_axes<kIfftn>>(),
+    computing_entry<kAlongAxes<kRfftn>, &along_axes<kRfftn>>(),
+    computing_entry<kAlongAxes<kIrfftn>, &along_axes<kIrfftn>>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

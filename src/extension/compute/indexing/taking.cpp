@@ -171,9 +171,9 @@ core::Array take_along(const core::ArrayView& array, const core::ArrayView& indi
 }
 
 PyMethodDef kTakingFunctions[] = {
-    computing<kTake, &take>(),
-    computing<kTakeAlongAxis, &take_along_axis>(),
-    computing<kNonzero, &nonzero>(),
+    computing_entry<kTake, &take>(),
+    computing_entry<kTakeAlongAxis, &take_along_axis>(),
+    computing_entry<kNonzero, &nonzero>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

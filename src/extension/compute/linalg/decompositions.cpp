@@ -280,10 +280,10 @@ Ref svdvals(const State& state, PyObject* argument) {
 }  // namespace
 
 PyMethodDef kDecompositionFunctions[] = {
-    computing<kCholesky, &cholesky>(), computing<kEig, &eig>(),
-    computing<kEigh, &eigh>(),         computing<kEigvals, &eigvals>(),
-    computing<kEigvalsh, &eigvalsh>(), computing<kQr, &qr>(),
-    computing<kSvd, &svd>(),           computing<kSvdvals, &svdvals>(),
+    computing_entry<kCholesky, &cholesky>(), computing_entry<kEig, &eig>(),
+    computing_entry<kEigh, &eigh>(),         computing_entry<kEigvals, &eigvals>(),
+    computing_entry<kEigvalsh, &eigvalsh>(), computing_entry<kQr, &qr>(),
+    computing_entry<kSvd, &svd>(),           computing_entry<kSvdvals, &svdvals>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -84,7 +84,7 @@ Ref trace(const State& state, const Given<kTrace>& given) {
 
 PyMethodDef kDiagonalFunctions[] = {
     entry<kDiagonal, &diagonal>(),
-    computing<kTrace, &trace>(),
+    computing_entry<kTrace, &trace>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

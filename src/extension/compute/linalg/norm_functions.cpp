@@ -180,8 +180,8 @@ Ref matrix_norm(const State& state, const Given<kMatrixNorm>& given) {
 }  // namespace
 
 PyMethodDef kNormFunctions[] = {
-    computing<kMatrixNorm, &matrix_norm>(),
-    computing<kVectorNorm, &vector_norm>(),
+    computing_entry<kMatrixNorm, &matrix_norm>(),
+    computing_entry<kVectorNorm, &vector_norm>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -418,8 +418,10 @@ Ref tensordot(const State& state, const Given<kTensordot>& given) {
 }  // namespace
 
 PyMethodDef kLinearAlgebraFunctions[] = {
-    computing<kMatmul, &matmul>(),       entry<kMatrixTranspose, &matrix_transpose>(),
-    computing<kTensordot, &tensordot>(), computing<kVecdot, &vecdot>(),
+    computing_entry<kMatmul, &matmul>(),
+    entry<kMatrixTranspose, &matrix_transpose>(),
+    computing_entry<kTensordot, &tensordot>(),
+    computing_entry<kVecdot, &vecdot>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

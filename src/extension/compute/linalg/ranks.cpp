@@ -137,8 +137,8 @@ Ref pinv(const State& state, const Given<kPinv>& given) {
 }  // namespace
 
 PyMethodDef kRankFunctions[] = {
-    computing<kMatrixRank, &matrix_rank>(),
-    computing<kPinv, &pinv>(),
+    computing_entry<kMatrixRank, &matrix_rank>(),
+    computing_entry<kPinv, &pinv>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -273,11 +273,11 @@ Ref matrix_power(const State& state, const Given<kMatrixPower>& given) {
 }  // namespace
 
 PyMethodDef kSystemFunctions[] = {
-    computing<kDet, &det>(),
-    computing<kInv, &inv>(),
-    computing<kMatrixPower, &matrix_power>(),
-    computing<kSlogdet, &slogdet>(),
-    computing<kSolve, &solve>(),
+    computing_entry<kDet, &det>(),
+    computing_entry<kInv, &inv>(),
+    computing_entry<kMatrixPower, &matrix_power>(),
+    computing_entry<kSlogdet, &slogdet>(),
+    computing_entry<kSolve, &solve>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

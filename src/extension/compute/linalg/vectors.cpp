@@ -130,8 +130,8 @@ Ref outer(const State& state, const Given<kOuter>& given) {
 }  // namespace
 
 PyMethodDef kVectorFunctions[] = {
-    computing<kCross, &cross>(),
-    computing<kOuter, &outer>(),
+    computing_entry<kCross, &cross>(),
+    computing_entry<kOuter, &outer>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -271,7 +271,7 @@ Ref tile(const State& state, const Given<kTile>& given) {
 }  // namespace
 
 PyMethodDef kRepeatingFunctions[] = {
-    computing<kRepeat, &repeat>(),
+    computing_entry<kRepeat, &repeat>(),
     entry<kRoll, &roll>(),
     entry<kTile, &tile>(),
     {nullptr, nullptr, 0, nullptr},
