@@ -5,8 +5,10 @@
 #include <atomic>
 
 #include "core/error.hpp"
+#include "extension/capi/driver_calls.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/copy/copying.hpp"
+#include "runtime/runtime.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -26,13 +28,36 @@ core::Array copy_to_host(const core::ArrayView& array) {
   return core::with_layout(copy, all, 0);
 }
 
+/// Managed memory as memory of the CPU.
+struct SharedWithHost final : core::Storage {
+  SharedWithHost(core::StoragePtr from, std::byte* first, bool is_writable) noexcept
+      : Storage(first, core::Device{}, is_writable, /*foreign=*/false, &destroy),
+        owner(std::move(from)) {}
+  static void destroy(core::Storage* self) noexcept { delete static_cast<SharedWithHost*>(self); }
+  const core::StoragePtr owner;
+};
+
+/// The array itself in memory of the CPU, once all work on it is done, and reads too if the CPU
+/// `writes`.
+core::Array share_with_host(const core::ArrayView& array, const char* function, bool writes) {
+  const DriverCalls here;
+  runtime::check_copy(array, core::Device{}, nullptr, function);
+  runtime::wait_on_host(array, writes);
+  auto owner = core::StoragePtr::share(array.storage);
+  const bool writable = owner->writable();
+  std::byte* const first = owner->data();
+  auto shared = core::StoragePtr::steal(new SharedWithHost(std::move(owner), first, writable));
+  return {std::move(shared), array.data,     array.dtype,
+          array.bit,         array.readonly, {array.extents(), array.stride_span()}};
+}
+
 }  // namespace
 
 void set_host_computation(bool enabled) noexcept { is_enabled.store(enabled); }
 bool host_computation() noexcept { return is_enabled.load(); }
 
 HostArguments::HostArguments(const State& state, const char* function,
-                             std::span<PyObject* const> arguments)
+                             std::span<PyObject* const> arguments, bool writes_first)
     : state_(state), pointers_(arguments.begin(), arguments.end()) {
   bool is_known = false;
   for (PyObject* argument : arguments) {
@@ -48,7 +73,10 @@ HostArguments::HostArguments(const State& state, const char* function,
     if (!is_array(state, pointer)) continue;
     const core::ArrayView array = view_of(pointer);
     if (!host_computation()) require_computable_memory(array, function);
-    copies_.push_back(make_array(state, copy_to_host(array)));
+    const bool writes = writes_first && &pointer == pointers_.data();
+    copies_.push_back(make_array(state, array.device().kind == core::DeviceKind::kCudaManaged
+                                            ? share_with_host(array, function, writes)
+                                            : copy_to_host(array)));
     pointer = copies_.back().get();
   }
 }
@@ -71,6 +99,7 @@ Ref HostArguments::on_device(Ref result) const {
 }
 
 void write_to_device(const core::ArrayView& to, const core::ArrayView& from) {
+  if (to.data == from.data) return;  // the elements were written to managed memory itself
   // Pieces of a large array arrive one by one; only when all have, `to` is written.
   const core::Array arrived = working_copy(from, from.dtype, to.device());
   move_elements(to, arrived);

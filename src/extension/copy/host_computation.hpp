@@ -31,13 +31,14 @@ inline bool is_any_on_device(const State& state, std::span<PyObject* const> obje
 }
 
 /// The arguments of a call, of which one or more are arrays on a device, with copies on the host in
-/// their places.
+/// their places. Managed memory is not copied: the CPU uses it.
 class HostArguments {
  public:
   /// Blocks until the elements have arrived. Throws kValue for arrays on different devices,
   /// ErrorSet with NotImplementedError if computation on the host is switched off, and as
-  /// to_readable().
-  HostArguments(const State& state, const char* function, std::span<PyObject* const> arguments);
+  /// to_readable(). `writes_first`: the first argument is written to.
+  HostArguments(const State& state, const char* function, std::span<PyObject* const> arguments,
+                bool writes_first = false);
   HostArguments(const HostArguments&) = delete;
   HostArguments& operator=(const HostArguments&) = delete;
 
@@ -54,7 +55,8 @@ class HostArguments {
   std::vector<PyObject*> pointers_;
 };
 
-/// Copies elements from the host to an array on a device, which is unchanged unless all arrive.
+/// Copies elements from the host to an array on a device, which is unchanged unless all arrive;
+/// does nothing if they are the array's own.
 void write_to_device(const core::ArrayView& to, const core::ArrayView& from);
 
 // The functions for arrays on devices are not inlined: what the others do not need costs nothing.
@@ -79,7 +81,8 @@ template <class Compute, class... Objects>
 }
 
 /// The same for compute(x1, x2) that writes to x1 and returns it: on the host it writes to a copy,
-/// whose elements go to x1 at the end. If anything fails, x1 is unchanged.
+/// whose elements go to x1 at the end. If anything fails, x1 is unchanged, but for managed memory,
+/// which is written as memory of the CPU is.
 template <class Compute>
 Ref on_host_in_place(const State& state, const char* function, Compute compute, PyObject* x1,
                      PyObject* x2) {
@@ -88,7 +91,7 @@ Ref on_host_in_place(const State& state, const char* function, Compute compute, 
   if (!view_of(x1).writable())
     core::fail(core::Fault::kValue, function, "() in place: the array is read-only");
   const std::array<PyObject*, 2> arguments{x1, x2};
-  const HostArguments host(state, function, arguments);
+  const HostArguments host(state, function, arguments, /*writes_first=*/true);
   Ref result = compute(host[0], host[1]);
   if (result.get() != host[0]) return result;  // NotImplemented
   write_to_device(view_of(x1), view_of(host[0]));

@@ -184,14 +184,15 @@ StreamPtr stream_of(const Device& device, const StreamChoice& choice) {
   return foreign_stream(context, choice.handle, facts);
 }
 
-void check_copy(const core::ArrayView& array, const Device& target, const StreamPtr& stream) {
+void check_copy(const core::ArrayView& array, const Device& target, const StreamPtr& stream,
+                const char* what) {
   if (array.size() == 0) return;  // neither allocates nor enqueues anything
   TrackedStorage* storage = tracked(array.storage);
   const auto check_stream_of = [&](const Device& device) {
     DeviceContext& context = context_of(device);
     const StreamPtr used = stream_on(context, stream);
     const DeviceGuard on_device(context);
-    refuse_capture(context, used->handle(), "an export that copies");
+    refuse_capture(context, used->handle(), what);
     if (storage != nullptr) {
       storage->pending.check_can_wait(context, StreamKey(*used), /*writes=*/false);
     }
@@ -199,7 +200,7 @@ void check_copy(const core::ArrayView& array, const Device& target, const Stream
   if (target.kind != DeviceKind::kCpu) check_stream_of(target);
   if (stream != nullptr) {  // a stream of another device will wait for the copy
     const DeviceGuard on_device(stream->context());
-    refuse_capture(stream->context(), stream->handle(), "an export that copies");
+    refuse_capture(stream->context(), stream->handle(), what);
   }
   const Device source = array.device();
   if (source.is_host()) {

@@ -52,8 +52,9 @@ StreamPtr stream_of(const core::Device& device, const StreamChoice& choice);
 
 /// Step 2 of an export that copies to `target` in the order of `stream` (nullptr: the current
 /// streams): throws kBuffer where allocating there or copying would invalidate a graph capture.
-/// Allocates and enqueues nothing. The caller must not hold the GIL.
-void check_copy(const core::ArrayView& array, const core::Device& target, const StreamPtr& stream);
+/// Allocates and enqueues nothing. The caller must not hold the GIL. `what` names the operation.
+void check_copy(const core::ArrayView& array, const core::Device& target, const StreamPtr& stream,
+                const char* what = "an export that copies");
 
 class Lent;
 /// Step 3 of an export: orders all work on the array so far before the consumer's, and the free of

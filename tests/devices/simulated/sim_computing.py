@@ -193,3 +193,55 @@ def test_the_switch(device: str) -> None:
         ra.set_host_computation(True)
     with pytest.raises(TypeError, match="bool"):
         ra.set_host_computation(1)  # type: ignore[arg-type]
+
+
+def managed(*values: float) -> Any:
+    return ra.asarray(values, device="cuda_managed:0")
+
+
+def test_managed_memory_is_used_in_place() -> None:
+    """After the work on it; only results cross."""
+    x = managed(0.0, 0.0, 0.0)
+    with ra.use_stream(ra.Stream("cuda:0")):
+        x[...] = managed(4.0, -5.0, 6.0)
+    before = fakegpu.calls("cuMemcpyAsync")
+    x += x[::-1]
+    x[x > 9] = 0
+    assert ra.sum(x).device == x.device
+    assert fakegpu.calls("cuMemcpyAsync") - before == 2  # of the mask and the sum
+    assert x.tolist() == [0, -10.0, 0]
+
+
+def test_managed_memory_is_written_after_it_was_read() -> None:
+    x, stream = managed(1.0, 2.0), ra.Stream("cuda:0")
+    fakegpu.hold(stream.handle)
+    with ra.use_stream(stream):
+        y, z = x.copy(), x.copy()
+    x += 1
+    assert [each["kind"] for each in fakegpu.violations()] == ["hang"]  # it waited for held work
+    fakegpu.reset()
+    x[[0]] = 7
+    assert [each.tolist() for each in (x, y, z)] == [[7.0, 3.0], [1.0, 2.0], [1.0, 2.0]]
+
+
+def test_managed_memory_is_not_computed_with_in_a_capture(mode: int) -> None:
+    x = managed(1.0)
+    stream = ra.Stream("cuda:0")
+    captured = capturing(driver_of("cuda:0"), stream.handle, mode=mode)
+    with ra.use_stream(stream), captured, pytest.raises(BufferError, match=r"add.*captur"):
+        x += 1
+    assert x.tolist() == [1.0]
+
+
+def test_managed_memory_lives_as_long_as_its_use() -> None:
+    x = managed(1.0, 2.0)
+
+    class Last:
+        """A number that drops the array when it is read."""
+
+        def __index__(self) -> int:
+            nonlocal x
+            del x
+            return 1
+
+    assert (x + Last()).tolist() == [2.0, 3.0]

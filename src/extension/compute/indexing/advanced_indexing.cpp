@@ -256,9 +256,9 @@ void ArraySelection::find() {
 
 /// An indexed array on a device and the arrays of the index, as copies on the host.
 struct HostIndexing {
-  HostIndexing(State& state, const core::ArrayView& array, Index& index)
+  HostIndexing(State& state, const core::ArrayView& array, Index& index, bool writes = false)
       : indexed(make_array(state, core::with_layout(array, layout_of(array), 0))),
-        arguments(state, "indexing", arrays_of(indexed.get(), index)) {
+        arguments(state, "indexing", arrays_of(indexed.get(), index), writes) {
     std::size_t at = 1;
     index.replace_arrays([&](PyObject*) { return Ref::borrow(arguments[at++]); });
   }
@@ -361,7 +361,7 @@ void assign_by_arrays(State& state, const core::ArrayView& array, Index& index, 
     Ref read;  // before the array is copied, because reading the value may run user code
     const core::ArrayView from = assigned_value(state, value, array.dtype, element, read);
     if (!read) read = make_array(state, working_copy(from, from.dtype));
-    const HostIndexing host(state, array, index);
+    const HostIndexing host(state, array, index, /*writes=*/true);
     assign_by_arrays(state, view_of(host.arguments[0]), index, read.get());
     return write_to_device(array, view_of(host.arguments[0]));
   }
