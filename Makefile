@@ -202,8 +202,8 @@ gate-small-stacks: $(VENV)/package $(VENV)/test ## every public call, and matric
 gate-trust: $(VENV)/build $(VENV)/light ## hostile input and failing allocations: a table of inputs and outcomes
 	$(BIN)/python tools/gates/trust.py
 
-gate-coverage: $(VENV)/build $(VENV)/test $(VENV)/coverage ## lines and branches of the native code that the tests reach; pages in build/coverage/html
-	$(BIN)/python tools/gates/coverage.py
+gate-coverage: $(VENV)/build $(VENV)/test $(VENV)/coverage ## lines and branches of the native code that the tests reach; pages in build/coverage/html; TESTS="files" for some
+	$(BIN)/python tools/gates/coverage.py $(TESTS)
 
 gate-mcdc: $(VENV)/build $(VENV)/test ## each condition of validation, export, negotiation and indexing: do the tests show that it matters?
 	$(BIN)/python tools/gates/mcdc

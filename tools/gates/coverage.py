@@ -142,8 +142,8 @@ def forget_deleted_sources(folder: Path) -> None:
             notes.unlink()
 
 
-def measure(folder: Path) -> None:
-    """Runs every test against the build in `folder` and writes gcovr's reports there."""
+def measure(folder: Path, tests: list[str]) -> None:
+    """Runs these tests, or all, against the build in `folder` and writes gcovr's reports there."""
     for stale in folder.rglob("*.gcda"):
         stale.unlink()
     forget_deleted_sources(folder)
@@ -151,7 +151,8 @@ def measure(folder: Path) -> None:
     say("C++ tests")
     quiet([tool("ctest"), "--test-dir", folder, "--parallel", "2", "-E", "needs_no_python"], plain)
     print_loaded(folder, plain)
-    run([*PYTEST, "--numprocesses=2", "-m", LIGHT, *ignore(marked("repository")), TESTS], plain)
+    selection = ("-m", LIGHT, *ignore(marked("repository")), *(tests or [TESTS]))
+    run([*PYTEST, "--numprocesses=2", *selection], plain)
     say("gcovr; pages in build/coverage/html")
     (folder / "html").mkdir(exist_ok=True)
     chosen = [f"--filter={ROOT}/{each}/" for each in FOLDERS]
@@ -165,10 +166,10 @@ def measure(folder: Path) -> None:
     )
 
 
-def main() -> int:
+def main(tests: list[str]) -> int:
     options = [f"-DCMAKE_CXX_FLAGS={FLAGS}", "-DCMAKE_CXX_FLAGS_DEBUG="]
     folder = build("coverage", options=options)
-    measure(folder)
+    measure(folder, tests)
     files = read_counts(folder)
     say("unreached lines and reasons")
     unexplained = explain(files, read_left(LEFT))
@@ -189,4 +190,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
