@@ -1,0 +1,19 @@
+# Stops, with one sentence, where the sources cannot be compiled: minutes of compiling would come before the first error.
+set(here "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} for ${CMAKE_SYSTEM_NAME} ${CMAKE_SYSTEM_PROCESSOR}")
+
+if(NOT CMAKE_SIZEOF_VOID_P EQUAL 8)
+  math(EXPR bits "8 * ${CMAKE_SIZEOF_VOID_P}")
+  message(FATAL_ERROR "refarray needs a 64-bit target; pointers have ${bits} bits here (${here}).")
+endif()
+
+try_compile(REFARRAY_COMPILER_IS_SUPPORTED SOURCES "${PROJECT_SOURCE_DIR}/cmake/supported.cpp"
+            CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON)
+if(NOT REFARRAY_COMPILER_IS_SUPPORTED)
+  message(FATAL_ERROR "refarray needs C++20 with the vector extensions of GCC and Clang: GCC 12 or Clang 15, or newer; the "
+                      "compiler is ${here}.")
+endif()
+
+if(REFARRAY_PYTHON AND NOT CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT REFARRAY_ANY_SYSTEM)
+  message(FATAL_ERROR "refarray's extension is for Linux; ${CMAKE_SYSTEM_NAME} has none yet (${here}). -DREFARRAY_PYTHON=OFF builds "
+                      "the C++ libraries, and -DREFARRAY_ANY_SYSTEM=ON tries the extension.")
+endif()
