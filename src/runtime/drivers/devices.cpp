@@ -20,8 +20,7 @@ namespace {
 
 /// One vendor's driver, or the reason why there is none.
 struct DriverSlot {
-  std::mutex lock;  // of everything but `driver`
-  std::atomic<Driver*> driver{nullptr};
+  std::mutex lock;
   std::string why;
   std::string library;
   std::string chosen_file;  // the environment variable's value at the last attempt
@@ -37,7 +36,6 @@ DriverSlot& slot_of(Vendor vendor) {
   return slots[static_cast<std::size_t>(vendor)];
 }
 
-constinit std::atomic<bool> forked{false};
 constinit std::atomic<bool> initialised{false};
 constinit std::atomic<int> loaders{0};  // threads that hold a slot's lock or wait for it
 
@@ -46,7 +44,7 @@ constinit std::atomic<int> loaders{0};  // threads that hold a slot's lock or wa
 /// Windows, where nothing forks, leaves it unused.
 [[maybe_unused]] void after_fork() noexcept {
   if (initialised.load(std::memory_order_relaxed) || loaders.load(std::memory_order_relaxed) > 0) {
-    forked.store(true, std::memory_order_relaxed);
+    detail::forked.store(true, std::memory_order_relaxed);
   }
 }
 
@@ -107,29 +105,26 @@ void load(Vendor vendor, DriverSlot& slot) {
   slot.found = loaded.found;
   if (!loaded.why.empty()) return;
   initialised.store(true, std::memory_order_relaxed);
-  slot.driver.store(make_driver(vendor, loaded), std::memory_order_release);
+  detail::driver_of(vendor).store(make_driver(vendor, loaded), std::memory_order_release);
 }
 
 }  // namespace
 
-bool is_forked() noexcept { return forked.load(std::memory_order_relaxed); }
-
-Driver* loaded_driver(Vendor vendor) noexcept {
-  return is_forked() ? nullptr : slot_of(vendor).driver.load(std::memory_order_acquire);
-}
+constinit std::atomic<bool> detail::forked{false};
+constinit std::array<std::atomic<Driver*>, 2> detail::drivers{};
 
 Driver* find_driver(Vendor vendor, std::string* why) {
   if (is_forked()) {
     if (why != nullptr) *why = kForked;
     return nullptr;
   }
+  if (Driver* driver = loaded_driver(vendor)) return driver;
   DriverSlot& slot = slot_of(vendor);
-  if (Driver* driver = slot.driver.load(std::memory_order_acquire)) return driver;
   const SlotLock lock(slot);
-  if (Driver* driver = slot.driver.load(std::memory_order_acquire)) return driver;
+  if (Driver* driver = loaded_driver(vendor)) return driver;
   load(vendor, slot);
   if (why != nullptr) *why = slot.why;
-  return slot.driver.load(std::memory_order_acquire);
+  return loaded_driver(vendor);
 }
 
 std::vector<DriverReport> probe_drivers() {

@@ -2,6 +2,9 @@
 // it can use, and making them ready.
 #pragma once
 
+#include <array>
+#include <atomic>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -13,14 +16,25 @@ namespace refarray::runtime {
 class Driver;
 class DeviceContext;
 
+namespace detail {
+extern std::atomic<bool> forked;
+extern std::array<std::atomic<Driver*>, 2> drivers;
+inline std::atomic<Driver*>& driver_of(Vendor vendor) noexcept {
+  return drivers[static_cast<std::size_t>(vendor)];
+}
+}  // namespace detail
+
+/// Whether this process is a child of one that had initialised a driver. Drivers do not survive a
+/// fork: no driver function may be called.
+inline bool is_forked() noexcept { return detail::forked.load(std::memory_order_relaxed); }
+
 /// The vendor's driver, loaded by the first call. Returns nullptr, with the reason in `why`, if no
 /// driver can be used or if this process was forked after a driver had been initialised.
 Driver* find_driver(Vendor vendor, std::string* why = nullptr);
 /// Like find_driver(), but never loads: nullptr until someone has called find_driver().
-Driver* loaded_driver(Vendor vendor) noexcept;
-/// Whether this process is a child of one that had initialised a driver. Drivers do not survive a
-/// fork: no driver function may be called.
-bool is_forked() noexcept;
+inline Driver* loaded_driver(Vendor vendor) noexcept {
+  return is_forked() ? nullptr : detail::driver_of(vendor).load(std::memory_order_acquire);
+}
 
 /// One vendor's driver, as `refarray doctor` reports it.
 struct DriverReport {
