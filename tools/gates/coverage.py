@@ -143,13 +143,16 @@ def forget_deleted_sources(folder: Path) -> None:
 
 
 def measure(folder: Path, tests: list[str]) -> None:
-    """Runs these tests, or all, against the build in `folder` and writes gcovr's reports there."""
+    """Runs these Python tests, or all tests, against the build in `folder` and writes gcovr's
+    reports there."""
     for stale in folder.rglob("*.gcda"):
         stale.unlink()
     forget_deleted_sources(folder)
     plain = environment(folder)
-    say("C++ tests")
-    quiet([tool("ctest"), "--test-dir", folder, "--parallel", "2", "-E", "needs_no_python"], plain)
+    if not tests:
+        say("C++ tests")
+        parallel = ("--parallel", "2", "-E", "needs_no_python")
+        quiet([tool("ctest"), "--test-dir", folder, *parallel], plain)
     print_loaded(folder, plain)
     selection = ("-m", LIGHT, *ignore(marked("repository")), *(tests or [TESTS]))
     run([*PYTEST, "--numprocesses=2", *selection], plain)
@@ -168,6 +171,7 @@ def measure(folder: Path, tests: list[str]) -> None:
 
 def main(tests: list[str]) -> int:
     options = [f"-DCMAKE_CXX_FLAGS={FLAGS}", "-DCMAKE_CXX_FLAGS_DEBUG="]
+    options += [f"-DREFARRAY_TESTS={'OFF' if tests else 'ON'}"]
     folder = build("coverage", options=options)
     measure(folder, tests)
     files = read_counts(folder)
