@@ -160,6 +160,16 @@ def test_indefinite_matrices(kind: str, upper: bool, dtype: str) -> None:
         xp.linalg.cholesky(x, upper=upper)
 
 
+@run_each("dtype", ["float64", "complex128"])
+@run_each("pivot", [0, 1, 40, 149])
+def test_the_first_pivot_of_a_large_matrix_that_is_not_positive(pivot: int, dtype: str) -> None:
+    one = xp.reshape(xp.cos(xp.arange(150.0**2)), (150, 150)) + 300 * xp.eye(150)
+    x = xp.astype(xp.stack([one, one, one]), dtype)
+    x[1, pivot, pivot] = -1
+    with pytest.raises(ValueError, match=rf"\(1,\).*pivot {pivot}\b"):
+        xp.linalg.cholesky(x)
+
+
 # --- other parameters
 
 

@@ -81,6 +81,29 @@ def test_determinants_whose_products_overflow_on_the_way(dtype: str) -> None:
     assert abs(float(xp.linalg.slogdet(hard.array(rows, dtype)).logabsdet)) < 1e-12
 
 
+RANGES: dict[str, tuple[tuple[float, ...], float]] = {
+    "two": ((2.0**1000, 2.0**-1000), 1.0),
+    "four": ((2.0**-1000, 2.0**-1000, 2.0**1000, 2.0**1000), 1.0),
+    "subnormal": ((2.0**-1074, 2.0**1000), 2.0**-74),
+    "overflow": ((2.0**1000, 2.0**1000), inf),
+    "underflow": ((2.0**-1000, -(2.0**-1000)), -0.0),
+}
+
+
+@run_each("dtype", ["float64", "complex128"])
+def test_only_results_overflow_and_underflow(dtype: str) -> None:
+    def matrix(*values: float) -> Any:
+        return xp.eye(len(values), dtype=dtype) * xp.asarray(values, dtype=dtype)
+
+    for values, right in RANGES.values():
+        assert str(complex(xp.linalg.det(matrix(*values))).real) == str(right)
+    sign, logarithm = xp.linalg.slogdet(matrix(-(2.0**1000), 2.0**1000))
+    assert complex(sign) == -1 and math.isclose(float(logarithm), 2000 * math.log(2))
+    x = matrix(2.0**1000, 2.0**-1000, 2.0**-1074)
+    out = xp.linalg.solve(x, matrix(1.0, 1.0, 2.0**-74))
+    assert xp.all(out == matrix(2.0**-1000, 2.0**1000, 2.0**1000))
+
+
 # --- matrix_power
 
 CYCLE: list[list[Any]] = [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
@@ -188,6 +211,12 @@ def test_qr_of_one_row(dtype: str) -> None:
         assert (q[0, 0] * r).tolist() == a.tolist()
 
 
+def test_the_diagonal_of_r_has_the_signs_of_lapack() -> None:
+    for sign in (1, -1):
+        r = xp.linalg.qr(xp.asarray([[3.0 * sign, 1.0], [4.0 * sign, 2.0]])).R
+        assert math.isclose(float(r[0, 0]), -5 * sign, rel_tol=2e-15)
+
+
 @dtypes
 def test_qr_of_the_identity(dtype: str) -> None:
     """Both factors are diagonal, with elements of size 1."""
@@ -247,6 +276,27 @@ def test_other_matrices_of_the_stack_have_the_same_bits(
     for each, right in zip(parts(function(x)), wanted, strict=True):
         for i in (0, 1, 3, 4):
             assert each[i].tobytes() == right[i].tobytes(), i
+
+
+@specials
+@run_each("dtype", ["float64", "complex128"])
+@run_each("shape", [(5, 4), (30, 3), (30, 30), (40, 40)], ids=str)
+def test_one_element_makes_all_results_of_larger_matrices_nan(
+    shape: tuple[int, int], dtype: str, special: float
+) -> None:
+    m, n = shape
+    x = hard.positive_definite((2, m, m), dtype)[:, :, :n].copy()
+    x[0, m - 2, n // 3] = special
+    for name in (
+        ALL_NAN if m == n else ("pinv", "qr", "qr complete", "svd", "svd reduced", "svdvals")
+    ):
+        for part in parts(CALLS[name](x)):
+            assert xp.all(xp.isnan(part[0, ...])), name
+            assert xp.all(xp.isfinite(part[1, ...])), name
+    if m == n:
+        assert not xp.isfinite(xp.linalg.det(x)[0])
+        inverse = xp.linalg.inv(x)[0, ...]
+        assert not math.isnan(special) or xp.any(xp.isnan(inverse))
 
 
 @dtypes
@@ -340,6 +390,7 @@ def test_matrices_of_zeros(zero: float, dtype: str) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
 def test_subnormal_numbers(dtype: str) -> None:
     """They are not taken for zero."""
+    assert xp.linalg.eigvalsh(hard.array([[2, 0], [0, 3]], dtype)).tolist() == [2, 3]
     small = float(xp.finfo(dtype).smallest_normal) / 8
     x = xp.eye(2, dtype=dtype) * small
     assert xp.linalg.svdvals(x).tolist() == [small, small]

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "check.hpp"
-#include "dense.hpp"
+#include "naive.hpp"
 
 namespace {
 
@@ -15,17 +15,13 @@ constexpr Index kOrder = 60;
 
 template <class T>
 Matrix<T> random_matrix(Random& random) {
-  constexpr DType kDType = kDTypeOf<T>;
   Matrix<T> out(kOrder, kOrder);
-  for (Index j = 0; j < kOrder; ++j) {
-    for (Index i = 0; i < kOrder; ++i) {
-      const Wide each = number(random, kDType);
-      if constexpr (kIsComplex<T>) {
-        out(i, j) = T(each);
-      } else {
-        out(i, j) = static_cast<double>(each.real());
-      }
-    }
+  for (T& each : out.reshaped()) {
+    const auto part = [&] {
+      return static_cast<double>(random.between(-1 << 30, 1 << 30)) * 0x1p-30;
+    };
+    each = T(part());
+    if constexpr (kIsComplex<T>) each.imag(part());
   }
   return out;
 }
