@@ -19,7 +19,8 @@ import refarray
 
 xp: Any = refarray
 PRIMES = (61, 67, 97, 101, 127, 257, 509)
-PRODUCTS = (128, 132, 134, 169, 189, 201, 243, 254, 289, 361, 385, 512, 529, 625, 720, 1000)
+PRODUCTS = (94, 98, 99, 105, 121, 128, 132, 134, 169, 189, 201, 210, 243, 254, 256, 289, 361)
+PRODUCTS += (385, 512, 529, 625, 720, 1000)
 #: Two large primes; a power of two; 3 * 5 * 7 * 11.
 LONG = (61 * 17, 1024, 1155)
 SIZES = {"1 to 40": range(1, 41), "41 to 80": range(41, 81), "primes": PRIMES}
@@ -42,6 +43,21 @@ def check(name: str, dtype: str, n: int) -> None:
 def test_values(name: str, wide: bool, sizes: str) -> None:
     for n in SIZES[sizes]:
         check(name, sums.dtypes(name)[wide], n)
+
+
+@run_each("wide", [False, True], ids=["single", "double"])
+@run_each("name", sums.ONE_AXIS)
+def test_sequences_are_cut_or_extended_by_zeros(name: str, wide: bool) -> None:
+    dtype = sums.dtypes(name)[wide]
+    for extent, n in itertools.product((0, 1, 2, 7, 12), (1, 2, 3, 8, 13, 34)):
+        x = Nested(sums.as_argument(name, sums.sample(5 * extent, 6)), (5, extent))
+        array = xp.reshape(xp.asarray(x.values, dtype=dtype), x.shape)
+        wanted = sums.transformed(name, sums.pairs(x), n, 1)
+        for out in (
+            getattr(xp.fft, name)(array, n=n),
+            getattr(xp.fft, name)(array.T, n=n, axis=0).T,
+        ):
+            sums.assert_close(out, wanted, sums.result_dtype(name, dtype), n, 1)
 
 
 @run_each("name", sums.ONE_AXIS)
