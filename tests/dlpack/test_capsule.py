@@ -2,48 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
-import threading
 from typing import Any
 
 import pytest
 from helpers.cases import run_each, words
 from native.corpus import FLOATS
-from native.producers import Recorder
-from oracles.switches import run_together
 
 import refarray
 from refarray import _native
 
 VALUES = [0.0, 1.0, 2.0]
 USED = {"dltensor": "used_dltensor", "dltensor_versioned": "used_dltensor_versioned"}
-
-
-def consume(capsule: Any, function: str) -> Any:
-    if function == "from_capsule":
-        return refarray.from_capsule(capsule)
-    return refarray.from_dlpack(Recorder(lambda **_: capsule))
-
-
-@pytest.mark.req("CONS-11", "LIFE-10", "LIFE-12")
-@pytest.mark.parametrize("versioned", [True, False])
-@pytest.mark.parametrize("function", ["from_capsule", "from_dlpack"])
-def test_a_capsule_is_consumed_once(adv: Any, versioned: bool, function: str) -> None:
-    """Consuming renames the capsule; a second attempt is refused and changes nothing."""
-    tensor = adv.make(data=FLOATS, versioned=versioned)
-    capsule = tensor.capsule()
-    name = adv.inspect(capsule)["name"]
-    array = consume(capsule, function)
-    assert adv.name_of(capsule) == USED[name]
-    for _ in range(3):
-        with pytest.raises(BufferError, match="used|consumed|taken"):
-            consume(capsule, function)
-    assert (array.tolist(), tensor.deleter_calls) == (VALUES, 0)
-    del capsule
-    assert tensor.deleter_calls == 0
-    del array
-    assert tensor.deleter_calls == 1
 
 
 @pytest.mark.req("CONS-11")
@@ -56,112 +26,6 @@ def test_from_dlpack_rejects_a_capsule(adv: Any) -> None:
         refarray.from_dlpack(capsule)
     assert adv.name_of(capsule) == "dltensor_versioned"
     assert refarray.from_capsule(capsule).tolist() == VALUES
-
-
-@pytest.mark.req("CONS-05")
-@pytest.mark.parametrize(
-    "name",
-    [
-        "used_dltensor",
-        "used_dltensor_versioned",
-        "foo",
-        "",
-        "dltensor ",
-        "DLTENSOR",
-        "dltensor_versioned2",
-        "arrow_array",
-        "dlpack_exchange_api",
-        None,
-    ],
-)
-@pytest.mark.parametrize("function", ["from_capsule", "from_dlpack"])
-def test_a_capsule_with_another_name_is_refused(
-    adv: Any, forked: Any, name: str | None, function: str
-) -> None:
-    """Row 33: the pointer of such a capsule is not followed, and its deleter is not called."""
-
-    def body() -> None:
-        tensor = adv.make(shape=None, ndim=2**31 - 1, data=None, name=name)
-        capsule = tensor.capsule()
-        with pytest.raises(BufferError):
-            consume(capsule, function)
-        del capsule
-        assert tensor.deleter_calls == 0
-
-    forked(body)
-    body()
-
-
-@pytest.mark.req("CONS-05")
-@run_each("thing", [None, 0, 1, "dltensor", object(), b"", (), type])
-def test_from_capsule_rejects_other_objects(thing: Any) -> None:
-    with pytest.raises(TypeError):
-        refarray.from_capsule(thing)
-    with pytest.raises(TypeError):
-        refarray.from_capsule()
-    with pytest.raises(TypeError):
-        refarray.from_capsule(capsule=thing)
-
-
-@pytest.mark.req("CONS-05")
-def test_capsule_names_are_compared_as_strings(adv: Any) -> None:
-    """An equal name at another address is accepted."""
-    tensor = adv.make(data=FLOATS)
-    capsule = tensor.capsule()
-    adv.rename(capsule, "dltensor_versioned")
-    assert refarray.from_capsule(capsule).tolist() == VALUES
-
-
-@pytest.mark.req("LIFE-10")
-@pytest.mark.parametrize("destructor", [True, False])
-def test_import_leaves_the_capsule_destructor_in_place(adv: Any, destructor: bool) -> None:
-    """The imported tensor is deleted once, with or without a capsule destructor (LIFE-11)."""
-    tensor = adv.make(data=FLOATS, destructor=destructor)
-    capsule = tensor.capsule()
-    array = refarray.from_capsule(capsule)
-    assert adv.inspect(capsule)["destructor"] is destructor
-    del capsule, array
-    assert tensor.deleter_calls == 1
-    tensor.expect_deletes(1)
-
-
-@pytest.mark.req("LIFE-12", "LIFE-13", "LIFE-03")
-@pytest.mark.parametrize("versioned", [True, False])
-def test_refused_tensor_is_deleted_once(adv: Any, versioned: bool) -> None:
-    """After a refusal the deleter runs exactly once: at once, or when the capsule dies."""
-    tensor = adv.make(data=None, versioned=versioned)
-    capsule = tensor.capsule()
-    for _ in range(2):
-        with pytest.raises(BufferError):
-            refarray.from_capsule(capsule)
-    assert tensor.deleter_calls <= 1
-    assert (adv.name_of(capsule) in USED) == (tensor.deleter_calls == 0)
-    del capsule
-    assert tensor.deleter_calls == 1
-
-
-@pytest.mark.req("LIFE-24", "LIFE-12", "CONS-06")
-@pytest.mark.parametrize("versioned", [True, False])
-def test_two_threads_consume_one_capsule_once(adv: Any, versioned: bool) -> None:
-    """Row 39: two threads import one capsule at the same time; exactly one gets the array."""
-    rounds = 200
-    tensors = [adv.make(data=FLOATS, versioned=versioned) for _ in range(rounds)]
-    capsules = [tensor.capsule() for tensor in tensors]
-    barrier = threading.Barrier(2)
-    won: list[list[Any]] = [[], []]
-
-    def work(me: int) -> None:
-        for number in range(rounds):
-            barrier.wait()
-            with contextlib.suppress(BufferError):
-                won[me].append((number, refarray.from_capsule(capsules[number])))
-
-    run_together(work, 2)
-    assert sorted(number for side in won for number, _ in side) == list(range(rounds))
-    assert all(array.tolist() == VALUES for side in won for _, array in side)
-    won.clear()
-    capsules.clear()
-    assert {tensor.deleter_calls for tensor in tensors} == {1}
 
 
 # --- our own capsules ---

@@ -1,4 +1,4 @@
-"""Other libraries' exchange tables: usable ones, invalid ones, and the fallback to `__dlpack__`."""
+"""Other libraries' exchange tables beside `__dlpack__`. tests/hostile has the invalid ones."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ import gc
 import struct
 import sysconfig
 import weakref
-from functools import partial
 from typing import Any
 
 import pytest
-from helpers.cases import cases
 from native.corpus import FLOATS
 from native.producers import Recorder, foreign, table_only
 
@@ -19,23 +17,6 @@ from refarray import _native
 
 VALUES = [0.0, 1.0, 2.0]
 FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
-MEMBERS = ("allocator", "from_py", "to_py", "dltensor", "stream")
-
-
-def tables(adv: Any) -> dict[str, Any]:
-    """Row 41: unusable tables, for which `from_dlpack` must fall back to `__dlpack__`."""
-    poisoned = {"from_py": "give", "poisoned": "from_py"}
-    return {
-        "major2": adv.table(version=(2, 0), unmapped=True),
-        "major0": adv.table(version=(0, 9), unmapped=True),
-        "major-max": adv.table(version=(2**32 - 1, 0), unmapped=True),
-        "major2-poisoned": adv.table(version=(2, 0), **poisoned),
-        "cycle": adv.table(version=(2, 0), prev="self", unmapped=True),
-        "long-cycle": adv.table(
-            version=(3, 0), prev=adv.table(version=(2, 0), prev="self"), unmapped=True
-        ),
-        **{f"no-{name}": adv.table(missing=name) for name in MEMBERS if name != "dltensor"},
-    }
 
 
 @pytest.mark.req("CONS-02")
@@ -47,109 +28,6 @@ def test_none_in_the_place_of_a_method_refuses_the_table_too(adv: Any, name: str
         refarray.from_dlpack(out)
     with pytest.raises(TypeError):
         refarray.asarray(out)
-
-
-@pytest.mark.req("CAPI-05", "CAPI-06", "CAPI-07", "CAPI-28")
-def test_from_dlpack_falls_back_from_an_unusable_table(adv: Any, forked: Any) -> None:
-    """The private _from_exchange_api, without a fallback, refuses; no function of the table is
-    called."""
-
-    def body(table: Any) -> None:
-        thing = foreign(adv, adv.make(data=FLOATS), table)
-        assert refarray.from_dlpack(thing).tolist() == VALUES
-        assert thing.calls == [("__dlpack_device__", {}), ("__dlpack__", {"max_version": (1, 3)})]
-        with pytest.raises((BufferError, TypeError, AttributeError)):
-            _native._from_exchange_api(foreign(adv, adv.make(data=FLOATS), table))
-
-    with cases() as case:
-        for name, table in tables(adv).items():
-            with case(name):
-                forked(partial(body, table))
-                body(table)
-
-
-@pytest.mark.req("CAPI-02", "CAPI-28")
-@pytest.mark.parametrize(
-    "value", ["int", "other capsule", "none", "string", "managed tensor", "raises"]
-)
-def test_from_dlpack_ignores_an_attribute_that_is_not_a_table(
-    adv: Any, forked: Any, value: str
-) -> None:
-    """Rows 41, 82: only a capsule named dlpack_exchange_api is a table; an int is not a pointer."""
-
-    def body() -> None:
-        tensor = adv.make(data=FLOATS)
-        values = {
-            "int": lambda: 0xDEAD0008,
-            "other capsule": lambda: adv.table().capsule("dlpack_exchange"),
-            "none": lambda: None,
-            "string": lambda: "dlpack_exchange_api",
-            "managed tensor": lambda: adv.make(data=FLOATS).capsule(),
-            "raises": lambda: property(lambda self: 1 / 0),
-        }
-        thing = type("Thing", (Recorder,), {"__dlpack_c_exchange_api__": values[value]()})(
-            lambda **_: tensor.capsule()
-        )
-        assert refarray.from_dlpack(thing).tolist() == VALUES
-        with pytest.raises((BufferError, TypeError, AttributeError)):
-            _native._from_exchange_api(thing)
-        # Free-threaded CPython 3.13 never frees a class.
-        del type(thing).__dlpack_c_exchange_api__
-
-    forked(body)
-    body()
-
-
-@pytest.mark.req("CAPI-03")
-def test_table_on_the_instance_is_ignored(adv: Any) -> None:
-    tensor = adv.make(data=FLOATS)
-    thing = Recorder(lambda **_: tensor.capsule())
-    thing.__dlpack_c_exchange_api__ = adv.table(from_py="raise").capsule()  # type: ignore[attr-defined]
-    adv.from_py_calls()
-    assert refarray.from_dlpack(thing).tolist() == VALUES
-    assert adv.from_py_calls() == 0
-
-
-@pytest.mark.req("CAPI-06", "CAPI-08", "CAPI-30")
-def test_usable_tables_are_used(adv: Any) -> None:
-    """The optional function may be missing, and an older table in the chain is found."""
-    newest = adv.table(
-        version=(3, 0), prev=adv.table(version=(2, 0), prev=adv.table()), unmapped=True
-    )
-    for table in (adv.table(), adv.table(missing="dltensor"), adv.table(version=(1, 99)), newest):
-        tensor = adv.make(data=FLOATS)
-        adv.from_py_calls()
-        assert _native._from_exchange_api(foreign(adv, tensor, table)).tolist() == VALUES
-        assert adv.from_py_calls() == 1
-        assert tensor.deleter_calls == 1
-        alone = table_only(adv, adv.make(data=FLOATS), table)
-        assert refarray.from_dlpack(alone).tolist() == VALUES
-        assert adv.from_py_calls() == 1
-
-
-@pytest.mark.req("CAPI-09", "CAPI-11")
-@pytest.mark.parametrize("how", ["raise", "silent", "null", "untouched", "positive"])
-def test_a_failing_table_function_raises_cleanly(adv: Any, forked: Any, how: str) -> None:
-    """Rows 87-89: failure with or without an exception, or success without a tensor."""
-
-    def body() -> None:
-        thing = table_only(adv, adv.make(data=FLOATS), adv.table(from_py=how))
-        for take in (_native._from_exchange_api, refarray.from_dlpack):
-            with pytest.raises(BufferError, match="TableOnly|refuses"):
-                take(thing)
-        assert thing.tensor.deleter_calls == int(thing.tensor.issued)
-
-    forked(body)
-    body()
-
-
-@pytest.mark.req("CAPI-09")
-def test_exception_despite_success_is_unraisable(adv: Any, unraisable: list[Any]) -> None:
-    """Row 88: the return value 0 is success; the exception goes to the unraisable hook."""
-    thing = foreign(adv, adv.make(data=FLOATS), adv.table(from_py="give_and_raise"))
-    assert _native._from_exchange_api(thing).tolist() == VALUES
-    assert [kind for kind, _ in unraisable] == [RuntimeError]
-    assert thing.tensor.deleter_calls == 1
 
 
 @pytest.mark.req("CAPI-28", "CAPI-31")

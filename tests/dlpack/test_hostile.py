@@ -21,7 +21,9 @@ def warm(adv: Any) -> Any:
     return adv
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize(
+    "case", [pytest.param(each, id=str(each), marks=pytest.mark.req(*each.req)) for each in CASES]
+)
 def test_hostile_input_is_handled_as_specified(warm: Any, case: Case) -> None:
     attempts, findings = run(warm, case)
     assert findings == []

@@ -1,118 +1,18 @@
-"""Import: the hostile corpus through every entry point, and the properties of imported arrays."""
+"""Import: the properties of imported arrays. tests/hostile has the corpus of malformed tensors."""
 
 from __future__ import annotations
 
 import struct
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from helpers.cases import run_each
 from helpers.processes import python
 from native import producers
-from native.corpus import CASES, FLOATS, SUPPORTED, Case
+from native.corpus import FLOATS
 
 import refarray
-from refarray import _native
-
-ImportFunction = Callable[[Any, Any], Any]
-
-
-def through_dunder(adv: Any, tensor: Any) -> Any:
-    return refarray.from_dlpack(tensor)
-
-
-def through_capsule(adv: Any, tensor: Any) -> Any:
-    return refarray.from_capsule(tensor.capsule())
-
-
-def through_table(adv: Any, tensor: Any) -> Any:
-    """Through a foreign type's exchange table, without a fallback to __dlpack__."""
-    return _native._from_exchange_api(producers.foreign(adv, tensor))
-
-
-def through_to_py(adv: Any, tensor: Any) -> Any:
-    """Through our own table; on failure the caller still owns the tensor (A-33) and deletes it."""
-    try:
-        return adv.api(refarray.Array).to_py(tensor)
-    except BaseException:
-        assert tensor.deleter_calls == 0
-        tensor.delete()
-        raise
-
-
-ROUTES = {
-    "dunder": through_dunder,
-    "capsule": through_capsule,
-    "table": through_table,
-    "to_py": through_to_py,
-}
-PAIRS = [
-    pytest.param(case, route, id=f"{case}-{name}", marks=pytest.mark.req(*case.req))
-    for case in CASES
-    for name, route in ROUTES.items()
-    if case.versioned or name in ("dunder", "capsule")
-]
-
-
-def check_expected(array: Any, expect: dict[str, Any]) -> None:
-    for name, value in expect.items():
-        found = array.tolist() if name == "values" else getattr(array, name)
-        assert found == value, f"{name} is {found!r}, not {value!r}"
-
-
-def run_case(adv: Any, case: Case, route: ImportFunction) -> None:
-    tensor = adv.make(**case.fields)
-    has_deleter = case.fields.get("deleter", True) is not None
-    try:
-        array = route(adv, tensor)
-    except BufferError:
-        assert case.outcome != "import", "a legal tensor was refused"
-        assert tensor.deleter_calls == int(tensor.issued and has_deleter)
-        return
-    assert case.outcome != "reject", f"accepted as {array.dtype} {array.shape} {array.strides}"
-    check_expected(array, case.expect)
-    assert tensor.deleter_calls == 0
-    del array
-    assert tensor.deleter_calls == int(has_deleter)
-
-
-@pytest.mark.req("CAPI-10", "CAPI-18", "CAPI-19", "CONS-07", "LIFE-03", "LIFE-13")
-@pytest.mark.parametrize(("case", "route"), PAIRS)
-def test_corpus_is_accepted_or_refused_as_specified(
-    adv: Any, forked: Any, case: Case, route: ImportFunction
-) -> None:
-    """First in a child, where a crash is reported as a failure; then in this process."""
-    forked(lambda: run_case(adv, case, route))
-    run_case(adv, case, route)
-
-
-@pytest.mark.req("DTYPE-01", "DTYPE-03", "DTYPE-06", "DTYPE-07", "DTYPE-08", "DTYPE-13", "DTYPE-17")
-@run_each("code", range(32))
-def test_every_dtype_code_and_width(adv: Any, code: int) -> None:
-    """Row 27: a (code, bits) pair is a supported type, which survives a re-export, or is
-    refused."""
-    for bits in range(256):
-        tensor = adv.make(dtype=(code, bits, 1), shape=(1,), data=bytes(64))
-        if (code, bits) not in SUPPORTED:
-            with pytest.raises(BufferError):
-                refarray.from_dlpack(tensor)
-            assert tensor.deleter_calls == int(tensor.issued)
-            continue
-        array = refarray.from_dlpack(tensor)
-        assert (array.dtype.code, array.dtype.bits, array.dtype.lanes) == (code, bits, 1)
-        assert adv.inspect(array.__dlpack__(max_version=(1, 3)))["dtype"] == (code, bits, 1)
-
-
-@pytest.mark.parametrize("versioned", [True, False])
-def test_import_copies_shape_and_strides(adv: Any, versioned: bool) -> None:
-    """The array does not change when the producer rewrites its shape after the import."""
-    tensor = adv.make(shape=(2, 3), data=FLOATS, versioned=versioned)
-    array = refarray.from_dlpack(tensor)
-    tensor.scramble()
-    assert (array.shape, array.strides) == ((2, 3), (3, 1))
-    assert array.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
 
 
 @pytest.mark.req("FLAG-10", "FLAG-02", "FLAG-11")

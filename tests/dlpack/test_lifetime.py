@@ -17,12 +17,6 @@ from native.producers import Recorder
 import refarray
 
 VALUES = [0.0, 1.0, 2.0]
-REFUSED_TENSORS: dict[str, dict[str, Any]] = {
-    "null-data": {"data": None},
-    "dtype": {"dtype": (99, 8, 1)},
-    "device": {"device": (99, 0), "dunder_device": (1, 0)},
-    "major": {"version": (2, 0), "unmapped_body": True},
-}
 
 
 # --- foreign deleters ---
@@ -34,20 +28,6 @@ class OwnError(Exception):
 
 def raise_error() -> None:
     raise OwnError("from a deleter")
-
-
-@pytest.mark.req("LIFE-03")
-@pytest.mark.parametrize("versioned", [True, False])
-def test_exception_of_a_deleter_is_unraisable(
-    adv: Any, unraisable: list[Any], versioned: bool
-) -> None:
-    """Row 38: it does not reach the code that dropped the array."""
-
-    tensor = adv.make(data=FLOATS, versioned=versioned, deleter=raise_error)
-    array = refarray.from_dlpack(tensor)
-    del array
-    assert tensor.deleter_calls == 1
-    assert unraisable == [(OwnError, "from a deleter")]
 
 
 @pytest.mark.req("LIFE-14", "LIFE-15")
@@ -67,53 +47,6 @@ def test_exception_of_a_deleter_leaves_the_pending_one(
     pending = KeyError("pending")
     assert adv.drop_pending(dropped, pending) is pending
     assert unraisable == [(OwnError, "from a deleter")]
-
-
-@pytest.mark.req("LIFE-13")
-@pytest.mark.parametrize("name", REFUSED_TENSORS)
-def test_exception_of_a_deleter_does_not_replace_the_imports(
-    adv: Any, unraisable: list[Any], name: str
-) -> None:
-    """The import's error propagates; the deleter's goes to the unraisable hook."""
-
-    tensor = adv.make(deleter=raise_error, **REFUSED_TENSORS[name])
-    with pytest.raises(BufferError):
-        refarray.from_dlpack(tensor)
-    assert (tensor.deleter_calls, unraisable) == (1, [(OwnError, "from a deleter")])
-
-
-@pytest.mark.req("LIFE-27", "LIFE-03")
-@pytest.mark.parametrize("name", ["good", *REFUSED_TENSORS])
-def test_deleter_that_calls_refarray(adv: Any, forked: Any, name: str) -> None:
-    """Row 38: the deleter imports, exports, collects garbage, and starts a thread that does so."""
-
-    def body() -> None:
-        seen = []
-
-        def work() -> None:
-            inner = refarray.from_dlpack(adv.make(data=FLOATS))
-            with pytest.raises(BufferError):
-                refarray.from_dlpack(adv.make(data=None))
-            seen.append(refarray.from_dlpack(inner).tolist())
-            gc.collect()
-
-        def reenter() -> None:
-            work()
-            thread = threading.Thread(target=work)
-            thread.start()
-            thread.join()
-
-        tensor = adv.make(deleter=reenter, **REFUSED_TENSORS.get(name, {"data": FLOATS}))
-        if name in REFUSED_TENSORS:
-            with pytest.raises(BufferError):
-                refarray.from_dlpack(tensor)
-        else:
-            array = refarray.from_dlpack(tensor)
-            del array
-        assert (tensor.deleter_calls, seen) == (1, [VALUES, VALUES])
-
-    forked(body)
-    body()
 
 
 @pytest.mark.req("LIFE-14", "LIFE-03")

@@ -132,6 +132,7 @@ for _label, _call in {
     "from_dlpack-by-name": lambda: refarray.from_dlpack(x=_x),
     "from_dlpack-stream": lambda: refarray.from_dlpack(_x, stream=None),
     "from_capsule-nothing": lambda: refarray.from_capsule(),
+    "from_capsule-by-name": lambda: refarray.from_capsule(capsule=_x.__dlpack__()),
     "from_capsule-keyword": lambda: refarray.from_capsule(_x.__dlpack__(), copy=True),
     "from_buffer-two": lambda: refarray.from_buffer(b"", "int8"),
     "to_capsule-no-array": lambda: refarray.to_capsule([1]),

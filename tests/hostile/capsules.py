@@ -17,14 +17,8 @@ from .structs import UnraisableLog, drop_while_raising
 
 VALUES = [0.0, 1.0, 2.0]
 NAMES = [
-    "used_dltensor",
-    "used_dltensor_versioned",
-    "foo",
-    "dltensor_",
-    "DLTENSOR",
-    "dltensor_versioned2",
-    "dlpack_exchange_api",
-    "arrow_schema",
+    *("used_dltensor", "used_dltensor_versioned", "foo", "dltensor_", "dltensor ", "DLTENSOR"),
+    *("dltensor_versioned2", "dlpack_exchange_api", "arrow_schema", "arrow_array"),
 ]
 
 
@@ -50,10 +44,10 @@ def import_with_name(adv: Any, name: str | None) -> int:
 
 
 for _name in (*NAMES, "", None):
-    add("R36 C33", f"name-{_name}", "capsule", import_with_name, _name)
+    add("R36 C33 CONS-05", f"name-{_name}", "capsule", import_with_name, _name)
 
 
-@case("R37", "name-elsewhere", "capsule")
+@case("R37 CONS-05", "name-elsewhere", "capsule")
 def name_elsewhere(adv: Any) -> None:
     tensor = adv.make(data=FLOATS)
     capsule = tensor.capsule()
@@ -75,6 +69,7 @@ def import_non_capsule(adv: Any, thing: Any) -> int:
 for _label, _thing in {
     "none": None,
     "int": 0xDEAD0008,
+    "zero": 0,
     "object": object(),
     "bytes": b"dltensor",
     "str": "dltensor",
@@ -82,14 +77,16 @@ for _label, _thing in {
     "type": int,
     "array": refarray.arange(3),
 }.items():
-    add("R38 C33", f"returns-{_label}", "capsule", import_non_capsule, _thing)
+    add("R38 C33 CONS-05", f"returns-{_label}", "capsule", import_non_capsule, _thing)
 
 
 def import_twice(adv: Any, versioned: bool, entry_point: str) -> int:
     """R39: the second consumer is refused; the first one's array is unaffected."""
     tensor = adv.make(data=FLOATS, versioned=versioned)
     capsule = tensor.capsule()
+    name = adv.inspect(capsule)["name"]
     held = [consume(capsule, entry_point)]
+    expect(adv.name_of(capsule) == f"used_{name}", "the capsule was not renamed")
     for other in ("from_capsule", "from_dlpack", "asarray"):
         with refused(BufferError, message="consumed"):
             consume(capsule, other)
@@ -104,13 +101,13 @@ def import_twice(adv: Any, versioned: bool, entry_point: str) -> int:
 for _versioned in (True, False):
     for _entry_point in ("from_capsule", "from_dlpack", "asarray"):
         _name = f"twice-{_entry_point}-{'versioned' if _versioned else 'legacy'}"
-        add("R39 C39", _name, "capsule", import_twice, _versioned, _entry_point)
+        _rows = "R39 C39 CONS-11 LIFE-10 LIFE-12"
+        add(_rows, _name, "capsule", import_twice, _versioned, _entry_point)
 
 
-@case("R39 C39", "twice-after-refusal", "capsule")
-def twice_after_refusal(adv: Any) -> int:
+def twice_after_refusal(adv: Any, versioned: bool) -> int:
     """A refused tensor is consumed: the deleter runs once, a second import sees a used capsule."""
-    tensor = adv.make(data=None)
+    tensor = adv.make(data=None, versioned=versioned)
     capsule = tensor.capsule()
     with refused(BufferError, message="data"):
         refarray.from_capsule(capsule)
@@ -122,11 +119,10 @@ def twice_after_refusal(adv: Any) -> int:
     return 2
 
 
-@case("R40 C39", "two-threads", "capsule", repeats=0)
-def two_threads(adv: Any) -> int:
+def two_threads(adv: Any, versioned: bool) -> int:
     """Two threads in lockstep; tests/dlpack/test_lockstep.py runs many more rounds."""
     rounds = 200
-    tensors = [adv.make(data=FLOATS) for _ in range(rounds)]
+    tensors = [adv.make(data=FLOATS, versioned=versioned) for _ in range(rounds)]
     capsules = [tensor.capsule() for tensor in tensors]
     barrier = threading.Barrier(2)
     won: list[int] = []
@@ -152,10 +148,19 @@ def two_threads(adv: Any) -> int:
     return rounds
 
 
-@case("R41", "no-destructor", "capsule")
+for _versioned, _kind in ((True, "versioned"), (False, "legacy")):
+    _rows = "R39 C39 LIFE-12 LIFE-13 LIFE-03"
+    add(_rows, f"twice-after-refusal-{_kind}", "capsule", twice_after_refusal, _versioned)
+    _rows = "R40 C39 LIFE-24 LIFE-12 CONS-06"
+    add(_rows, f"two-threads-{_kind}", "capsule", two_threads, _versioned, repeats=0)
+
+
+@case("R41 LIFE-10", "no-destructor", "capsule")
 def no_destructor(adv: Any) -> None:
     tensor = adv.make(data=FLOATS, destructor=False).expect_deletes(1)
-    held = [refarray.from_capsule(tensor.capsule())]
+    capsule = tensor.capsule()
+    held = [refarray.from_capsule(capsule)]
+    expect(adv.inspect(capsule)["destructor"] is False, "a destructor was set")
     expect(held[0].tolist() == VALUES, "values differ")
     drop_while_raising(adv, held)
     expect_deleter_calls(tensor, 1)
@@ -169,7 +174,7 @@ def no_destructor_refused(adv: Any) -> None:
     expect_deleter_calls(tensor, 1)
 
 
-@case("R42", "renamed-only", "capsule")
+@case("R42 LIFE-10", "renamed-only", "capsule")
 def renamed_only(adv: Any) -> None:
     """Consuming a capsule only renames it: its destructor stays in place."""
     capsule = adv.make(data=FLOATS).capsule()
@@ -245,29 +250,37 @@ def deleter_replaces_the_hook(adv: Any) -> None:
     expect_deleter_calls(tensor, 1)
 
 
-@case("R47 C38", "deleter-waits-for-a-thread", "capsule", repeats=2)
+@case("R47 C38 LIFE-27 LIFE-03", "deleter-waits-for-a-thread", "capsule", repeats=2)
 def deleter_waits(adv: Any) -> int:
-    """The deleter joins a thread that needs the GIL and imports: refarray must hold no lock."""
+    """The deleter imports, and joins a thread that needs the GIL and imports: refarray must hold no
+    lock."""
     done: list[Any] = []
 
     def work() -> None:
-        done.append(refarray.from_dlpack(refarray.arange(3)).tolist())
+        inner = refarray.from_dlpack(adv.make(data=FLOATS))
+        with refused(BufferError):
+            refarray.from_dlpack(adv.make(data=None))
+        done.append(refarray.from_dlpack(inner).tolist())
+        gc.collect()
 
     def wait() -> None:
+        work()
         thread = threading.Thread(target=work)
         thread.start()
         thread.join()
 
-    for data in (FLOATS, None):
-        tensor = adv.make(data=data, deleter=wait)
+    of: list[dict[str, Any]] = [{}, {"data": None}, {"dtype": (99, 8, 1)}, {"device": (99, 0)}]
+    of.append({"version": (2, 0), "unmapped_body": True})
+    for fields in of:
+        tensor = adv.make(**{"data": FLOATS, **fields}, deleter=wait)
         try:
             held = [refarray.from_capsule(tensor.capsule())]
         except BufferError:
             held = [None]
         drop_while_raising(adv, held)
         expect_deleter_calls(tensor, 1)
-    expect(done == [[0, 1, 2]] * 2, f"{done}")
-    return 2
+    expect(done == [VALUES] * 2 * len(of), f"{done}")
+    return len(of)
 
 
 @case("R47", "deleter-in-another-thread", "capsule", repeats=2)

@@ -30,13 +30,14 @@ class Case:
     """`body(adversary)` submits the input, usually through several entry points.
 
     It raises Violation if one of them breaks the contract; it returns the number of attempts, or
-    None for 1."""
+    None for 1. `req`: the requirements that it shows, which stand among the rows as `LIFE-12`."""
 
     id: str
     family: str
     rows: tuple[str, ...]
     body: Body
     repeats: int = 4  # runs of the leak check; 0 where a repetition costs too much
+    req: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.id
@@ -48,7 +49,8 @@ CASES: list[Case] = []
 def add(rows: str, id: str, family: str, body: Any, *given: Any, repeats: int = 4) -> None:
     """Register a case; cases that share a body pass it other arguments."""
     call: Body = lambda adv: body(adv, *given)  # noqa: E731
-    CASES.append(Case(f"{family}-{id}", family, tuple(rows.split()), call, repeats))
+    of = [tuple(row for row in rows.split() if ("-" in row) is is_req) for is_req in (False, True)]
+    CASES.append(Case(f"{family}-{id}", family, of[0], call, repeats, of[1]))
 
 
 def case(rows: str, id: str, family: str, repeats: int = 4) -> Callable[[Body], Body]:

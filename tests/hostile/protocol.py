@@ -35,16 +35,17 @@ def new_instance(name: str, /, **members: Any) -> Any:
 # --- R59-R61: where the methods are looked up ---
 
 
-@case("R59", "no-methods", "protocol")
+@case("R59 CONS-02 PROD-18", "no-methods", "protocol")
 def no_methods(adv: Any) -> int:
     half = {"__dlpack__": lambda self, **_: None, "__dlpack_device__": lambda self: (1, 0)}
     for missing in half:
         members = {name: value for name, value in half.items() if name != missing}
         with refused(AttributeError, message=missing):
             refarray.from_dlpack(new_instance("Half", **members))
-    with refused(AttributeError, message="__dlpack__"):
-        refarray.from_dlpack(object())
-    return 3
+    for thing in (object(), Recorder, type("Meta", (type,), half)("Thing", (), {})(), 3, None):
+        with refused(AttributeError, message="__dlpack__ and __dlpack_device__"):
+            refarray.from_dlpack(thing)
+    return 7
 
 
 @case("R60", "on-the-instance", "protocol")
@@ -52,11 +53,11 @@ def on_the_instance(adv: Any) -> None:
     thing = new_instance("Thing")
     thing.__dlpack__ = lambda **_: adv.make().capsule()
     thing.__dlpack_device__ = lambda: (1, 0)
-    with refused(AttributeError):
+    with refused(AttributeError, message="__dlpack__ and __dlpack_device__"):
         refarray.from_dlpack(thing)
 
 
-@case("R60", "raising-property", "protocol")
+@case("R60 CONS-03", "raising-property", "protocol")
 def raising_property(adv: Any) -> int:
     def refuse(self: Any) -> Any:
         raise ZeroDivisionError("from a property")
@@ -81,7 +82,7 @@ def fabricates(adv: Any) -> int:
         def __getattr__(cls, name: str) -> Any:
             return lambda *_, **__: adv.make().capsule()
 
-    with refused(AttributeError):
+    with refused(AttributeError, message="__dlpack__ and __dlpack_device__"):
         refarray.from_dlpack(Mock())
     with refused(AttributeError):
         refarray.from_dlpack(MetaMock("Thing", (), {})())
@@ -92,10 +93,12 @@ def fabricates(adv: Any) -> int:
 
 
 def import_with_error(adv: Any, error: BaseException, where: str) -> None:
-    def fail(**_: Any) -> Any:
+    def fail(**keywords: Any) -> Any:
+        if where == "retry" and keywords:
+            raise TypeError("__dlpack__() got an unexpected keyword argument 'max_version'")
         raise error
 
-    producer = Recorder(fail if where == "__dlpack__" else lambda **_: None)
+    producer = Recorder(fail)
     if where == "__dlpack_device__":
         producer.device = fail
     with refused(type(error)):
@@ -105,7 +108,8 @@ def import_with_error(adv: Any, error: BaseException, where: str) -> None:
             expect(caught is error, f"{caught!r} is another exception")
             raise
     error.__traceback__ = None
-    expect(len([name for name, _ in producer.calls if name == where]) == 1, "called again")
+    wanted = {"__dlpack_device__": 0, "__dlpack__": 1, "retry": 2}[where]
+    expect(len(producer.asked) == wanted, "called again")
 
 
 for _error in (
@@ -117,14 +121,18 @@ for _error in (
     GeneratorExit("own"),
     StopIteration("own"),
     RecursionError("own"),
+    NotImplementedError("own"),
+    AttributeError("own"),
+    type("OwnError", (Exception,), {})("own"),
 ):
     _row = "R63" if not isinstance(_error, (ValueError, BufferError)) else "R62 R76"
-    for _where in ("__dlpack__", "__dlpack_device__"):
+    for _where in ("__dlpack__", "__dlpack_device__", "retry"):
         _name = f"{type(_error).__name__}-in-{_where.strip('_')}"
-        add(f"{_row} C36", _name, "protocol", import_with_error, _error, _where)
+        _rows = f"{_row} C36 CONS-03 DEV-08 TENS-17"
+        add(_rows, _name, "protocol", import_with_error, _error, _where)
 
 
-@case("R64 C35", "genuine-type-error", "protocol")
+@case("R64 C35 CONS-04", "genuine-type-error", "protocol")
 def genuine_type_error(adv: Any) -> None:
     """At most one retry; the second error has the first as its context."""
     errors: list[TypeError] = []
@@ -272,7 +280,7 @@ def _raise(**_: Any) -> Any:
 
 def import_from_device(adv: Any, device: Any, *kinds: type[BaseException]) -> None:
     producer = producer_of(adv, device)
-    with refused(*kinds):
+    with refused(*kinds, message="__dlpack_device__" if kinds == (TypeError,) else ""):
         refarray.from_dlpack(producer)
     expect(
         TypeError not in kinds or producer.asked == [],
@@ -287,6 +295,9 @@ for _label, _device, *_kinds in (
     ("empty", (), TypeError),
     ("none-id", (2, None), TypeError),  # only the CPU may lack one
     ("str", ("cpu", 0), TypeError),
+    ("str-none", ("cpu", None), TypeError),
+    ("str-id", (1, "0"), TypeError),
+    ("int", 1, TypeError),
     ("text", "cpu", TypeError),
     ("none", None, TypeError),
     ("float", (1.0, 0), TypeError),
@@ -295,14 +306,18 @@ for _label, _device, *_kinds in (
     ("nested", ((1,), 0), TypeError),
     ("huge", (2**70, 0), TypeError, *OUT_OF_RANGE),
     ("huge-id", (1, 2**70), TypeError, *OUT_OF_RANGE),
+    ("40-bits", (2**40, 0), TypeError, *OUT_OF_RANGE),
+    ("40-bits-id", (1, 2**40), TypeError, *OUT_OF_RANGE),
+    ("negative-34-bits", (-(2**33), 0), TypeError, *OUT_OF_RANGE),
     ("unknown", (99, 0), BufferError),
     ("negative", (-1, 0), BufferError),
     ("raising", _raise, ZeroDivisionError),
 ):
-    add("R71 C36", f"device-{_label}", "protocol", import_from_device, _device, *_kinds)
+    _rows = "R71 C36 DEV-01 CONS-07 ABI-03 DEV-07"
+    add(_rows, f"device-{_label}", "protocol", import_from_device, _device, *_kinds)
 
 
-@case("R71", "device-like-ints", "protocol")
+@case("R71 DEV-01", "device-like-ints", "protocol")
 def device_like_ints(adv: Any) -> int:
     for device in ((refarray.DLDeviceType.kDLCPU, 0), (True, False), (IntLike(1), IntLike(0))):
         expect(refarray.from_dlpack(producer_of(adv, device)).tolist() == VALUES, "values differ")

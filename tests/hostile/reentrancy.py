@@ -21,7 +21,7 @@ from .protocol import VALUES, producer_of
 # --- R72-R76: side effects during an import ---
 
 
-@case("R72 C37", "asks-us-about-itself", "protocol", repeats=1)
+@case("R72 C37 CONS-03", "asks-us-about-itself", "protocol", repeats=1)
 def asks_itself(adv: Any) -> int:
     """A producer that imports itself: RecursionError, with linear cost in the depth."""
     calls = 0
@@ -68,6 +68,13 @@ def _mutate(self: Any) -> None:
     cls.__dlpack_c_exchange_api__ = None
 
 
+def _delete(self: Any) -> None:
+    """No borrowed reference is used afterwards."""
+    for name in ("__dlpack__", "__dlpack_device__"):
+        if name in vars(type(self)):
+            delattr(type(self), name)
+
+
 def _rebase(self: Any) -> None:
     """Assigns another class to the object: the methods already looked up must stay alive."""
     old = type(self)
@@ -92,12 +99,13 @@ def _fork(self: Any) -> None:
 for _label, _work in {
     "collects-garbage": lambda self: gc.collect(),
     "mutates-its-class": _mutate,
+    "deletes-its-methods": _delete,
     "changes-its-class": _rebase,
     "starts-a-thread": _thread,
     "imports": lambda self: refarray.from_dlpack(refarray.arange(9)),
     "forgets-itself": lambda self: vars(self).clear(),
 }.items():
-    add("R73 C37", f"meanwhile-{_label}", "protocol", import_with_side_effect, _work)
+    add("R73 C37 PROD-18", f"meanwhile-{_label}", "protocol", import_with_side_effect, _work)
 add("R73", "meanwhile-forks", "protocol", import_with_side_effect, _fork, repeats=1)
 
 

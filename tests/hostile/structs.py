@@ -107,6 +107,10 @@ EXTRA = [
 ]
 
 
+#: What every case of the corpus shows.
+REQUIREMENTS = "CAPI-10 CAPI-18 CAPI-19 CONS-07 LIFE-03 LIFE-13"
+
+
 def give_back(tensor: Any) -> None:
     """A-33: after a failure the caller of our table still owns the tensor."""
     expect_deleter_calls(tensor, 0)
@@ -272,7 +276,7 @@ def import_everywhere(
 
 
 for _case in corpus.CASES:
-    _rows = f"C{_case.row} {COVERS[str(_case)[:2]]}"
+    _rows = " ".join((f"C{_case.row}", COVERS[str(_case)[:2]], REQUIREMENTS, *_case.req))
     _given = (_case.fields, _case.outcome, _case.expect)
     add(_rows, str(_case), "struct", import_everywhere, *_given)
 for _rows, _name, _given in EXTRA:
@@ -285,9 +289,13 @@ def import_every_width(adv: Any, code: int) -> int:
         tensor = adv.make(dtype=(code, bits, 1), shape=(1,), data=bytes(64), guarded=False)
         outcome = "import" if (code, bits) in SUPPORTED else "reject"
         import_tensor(adv, tensor, ENTRY_POINTS["from_capsule"], outcome, {}, 1)
+        if outcome == "import":
+            x = refarray.from_dlpack(adv.make(dtype=(code, bits, 1), shape=(1,), data=bytes(64)))
+            found = adv.inspect(x.__dlpack__(max_version=(1, 3)))["dtype"]
+            expect(found == (code, bits, 1), f"{(code, bits, 1)} became {found}")
     return 256
 
 
-for _code in range(24):
-    _name = f"widths-of-code-{_code:02}"
-    add("C27 R24 R25", _name, "struct", import_every_width, _code, repeats=1)
+for _code in range(32):
+    _rows = "C27 R24 R25 DTYPE-01 DTYPE-03 DTYPE-06 DTYPE-07 DTYPE-08 DTYPE-13 DTYPE-17"
+    add(_rows, f"widths-of-code-{_code:02}", "struct", import_every_width, _code, repeats=1)

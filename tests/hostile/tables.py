@@ -10,7 +10,7 @@ from typing import Any
 
 from helpers.processes import python, python_path
 from native.corpus import FLOATS
-from native.producers import Recorder, table_only
+from native.producers import Recorder, foreign, table_only
 
 import refarray
 from refarray import _native
@@ -32,6 +32,8 @@ def import_falls_back(adv: Any, make: Callable[[Any], Any]) -> int:
     adv.from_py_calls()
     expect(refarray.from_dlpack(thing).tolist() == VALUES, "values differ")
     expect(adv.from_py_calls() == 0, "a function of the table was called")
+    asked = [("__dlpack_device__", {}), ("__dlpack__", {"max_version": (1, 3)})]
+    expect(thing.calls == asked, f"{thing.calls}")
     with refused(TypeError):
         _native._from_exchange_api(thing)
     other = type("Thing", (Recorder,), members)(lambda **_: adv.make().capsule())
@@ -50,6 +52,7 @@ TABLES: dict[str, tuple[str, Any]] = {
     "another-capsule": ("R82", lambda adv: adv.table().capsule("dlpack_exchange")),
     "a-longer-name": ("R82", lambda adv: adv.table().capsule("dlpack_exchange_api_")),
     "a-tensor": ("R82", lambda adv: adv.make().capsule()),
+    "raises": ("R82", lambda adv: property(lambda self: 1 / 0)),
     "a-property": ("R82", lambda adv: property(lambda self: adv.table().capsule())),
     "major-2": ("R84", lambda adv: adv.table(version=(2, 0), unmapped=True).capsule()),
     "major-0": ("R84", lambda adv: adv.table(version=(0, 9), unmapped=True).capsule()),
@@ -69,7 +72,8 @@ TABLES: dict[str, tuple[str, Any]] = {
     },
 }
 for _label, (_row, _make) in TABLES.items():
-    add(f"{_row} C41", _label, "table", import_falls_back, _make)
+    _row += " C41 CAPI-02 CAPI-05 CAPI-06 CAPI-07 CAPI-28"
+    add(_row, _label, "table", import_falls_back, _make)
 
 
 def deep(adv: Any, depth: int) -> Any:
@@ -86,11 +90,14 @@ def import_uses_table(adv: Any, make: Callable[[Any], Any]) -> None:
     tensor = adv.make(data=FLOATS)
     x = refarray.from_dlpack(table_only(adv, tensor, table))
     expect(x.tolist() == VALUES and adv.from_py_calls() == 1, "the table was not used")
+    x = _native._from_exchange_api(foreign(adv, adv.make(data=FLOATS), table))
+    expect(x.tolist() == VALUES and adv.from_py_calls() == 1, "the table was not used")
 
 
 for _label, _row, _table in (
     ("behind-others", "R84 C41", lambda adv: adv.table(
         version=(3, 0), prev=adv.table(version=(2, 0), prev=adv.table()), unmapped=True)),
+    ("plain", "R86", lambda adv: adv.table()),
     ("newer-minor", "R84", lambda adv: adv.table(version=(1, 99))),
     ("no-dltensor", "R86", lambda adv: adv.table(missing="dltensor")),
     ("poisoned-dltensor", "R91", lambda adv: adv.table(poisoned="dltensor")),
@@ -98,10 +105,11 @@ for _label, _row, _table in (
     ("poisoned-allocator", "R93", lambda adv: adv.table(poisoned="allocator")),
     ("poisoned-to_py", "R85", lambda adv: adv.table(poisoned="to_py")),
 ):  # fmt: skip
+    _row += " CAPI-06 CAPI-08 CAPI-30"
     add(_row, f"used-{_label}", "table", import_uses_table, _table)
 
 
-@case("R83", "on-the-instance", "table")
+@case("R83 CAPI-03", "on-the-instance", "table")
 def on_the_instance(adv: Any) -> None:
     tensor = adv.make(data=FLOATS)
     thing = Recorder(lambda **_: tensor.capsule())
@@ -153,10 +161,10 @@ for _row, _how, _message in (
     ("R89", "untouched", "no tensor"),
     ("R87", "raise", "the table refuses"),
 ):
-    add(_row, f"answers-{_how}", "table", answers, _how, _message)
+    add(f"{_row} CAPI-09 CAPI-11", f"answers-{_how}", "table", answers, _how, _message)
 
 
-@case("R88", "producer_of-and-raises", "table")
+@case("R88 CAPI-09", "producer_of-and-raises", "table")
 def gives_and_raises(adv: Any) -> None:
     with UnraisableLog() as log:
         tensor = adv.make(data=FLOATS)
