@@ -3,7 +3,6 @@ pointers."""
 
 from __future__ import annotations
 
-import builtins
 import ctypes
 import gc
 import struct
@@ -201,47 +200,6 @@ def test_allocator_of_empty_and_0d_tensors(adv: Any, api: Any) -> None:
         assert (owned.fields()["data"] != 0) is data
     code, owned, errors = api.allocate(adv.make(shape=None, ndim=0))
     assert (code, errors) == (0, [])
-
-
-INVALID_PROTOTYPES: dict[str, dict[str, Any]] = {
-    "dtype": {"dtype": (99, 8, 1)},
-    "opaque": {"dtype": (3, 64, 1)},
-    "bits": {"dtype": (2, 7, 1)},
-    "lanes": {"dtype": (2, 32, 0)},
-    "device": {"device": (99, 0)},
-    "cuda": {"device": (2, 0)},
-    "device-minus": {"device": (-1, 0)},
-    "negative": {"shape": (-1,)},
-    "overflow": {"shape": (2**62, 8)},
-    "memory": {"shape": (2**52,)},
-    "rank": {"ndim": 65},
-    "rank-max": {"ndim": 2**31 - 1},
-    "rank-negative": {"ndim": -1},
-    "no-shape": {"shape": None, "ndim": 2},
-}
-
-
-@pytest.mark.req("ABI-06", "CAPI-10", "CAPI-21", "CAPI-22", "CAPI-24")
-@pytest.mark.parametrize("thread", [False, True], ids=["here", "thread"])
-@pytest.mark.parametrize("name", INVALID_PROTOTYPES)
-def test_allocator_reports_each_failure_once(
-    adv: Any, api: Any, forked: Any, name: str, thread: bool
-) -> None:
-    """It returns -1 and NULL and calls SetError exactly once with an exception's name; a NULL
-    SetError is tolerated (A-34)."""
-
-    def body() -> None:
-        prototype = adv.make(guarded=True, **INVALID_PROTOTYPES[name])
-        code, owned, errors = api.allocate(prototype, thread=thread)
-        assert (code, owned, len(errors)) == (-1, None, 1)
-        kind, message = errors[0]
-        assert issubclass(getattr(builtins, kind), Exception) and message
-        if name == "memory":
-            assert kind == "MemoryError"
-        assert api.allocate(prototype, thread=thread, set_error=False) == (-1, None, [])
-
-    forked(body)
-    body()
 
 
 # --- bad arguments ---

@@ -209,7 +209,7 @@ def ignores_copy(adv: Any) -> int:
     return 4
 
 
-@case("R66", "ignores-dl-device", "protocol")
+@case("R66 COPY-10 COPY-03 CONS-10", "ignores-dl-device", "protocol")
 def ignores_dl_device(adv: Any) -> int:
     for device in ((2, 0), (13, 0), (10, 0)):
         producer = producer_of(adv, device=device)
@@ -217,11 +217,13 @@ def ignores_dl_device(adv: Any) -> int:
             refarray.from_dlpack(producer, device="cpu")
     pinned = producer_of(adv, (3, 0))
     pinned.answer = producer_of(adv, versioned=True).answer
-    expect(refarray.from_dlpack(pinned, device="cpu").device == "cpu", "not the CPU")
-    return 4
+    for producer in (pinned, producer_of(adv, device=(3, 0))):
+        x = refarray.from_dlpack(producer, device="cpu")
+        expect(x.device == "cpu" and x.tolist() == VALUES, "not the CPU")
+    return 5
 
 
-@case("R67 C40", "copied-although-false", "protocol")
+@case("R67 C40 COPY-08 COPY-06", "copied-although-false", "protocol")
 def copied_although_false(adv: Any) -> None:
     producer = producer_of(adv, flags=2)
     with refused(refarray.NoCopyError):
