@@ -4,6 +4,7 @@ CPython's own test exporter; and imports from that exporter."""
 from __future__ import annotations
 
 import array
+import ctypes
 from types import SimpleNamespace
 from typing import Any
 
@@ -46,6 +47,8 @@ LAYOUTS: dict[str, tuple[refarray.Array, list[int], list[int], int]] = {
     "reversed": (ROWS[::-1], [4, 6], [-24, 4], 72),
     "both reversed": (ROWS[::-1, ::-1], [4, 6], [-24, -4], 92),
     "one column": (ROWS[:, 1:2], [4, 1], [24, 4], 4),
+    "one row": (ROWS[1:2], [1, 6], [24, 4], 24),
+    "no rows": (ROWS[:0, ::-1], [0, 6], [24, -4], 20),
     "one element": (ROWS[1:2, 1:2], [1, 1], [24, 4], 28),
     "repeated": (repeated(), [3, 6], [0, 4], 24),
     "row": (ROWS[2], [6], [4], 48),
@@ -62,15 +65,16 @@ LAYOUTS: dict[str, tuple[refarray.Array, list[int], list[int], int]] = {
 
 
 def answer(exporter: Any, flags: int) -> dict[str, Any] | type[BaseException]:
-    """The buffer's fields except its address, or the class of the exception."""
+    """The buffer's fields, with the first element for its address, or the class of the
+    exception."""
     try:
         seen = get_buffer(exporter, flags)
     except Exception as error:
         return type(error)
-    del seen["buf"]
-    if seen["strides"] is not None:  # strides of axes of extent 1 are unspecified
+    seen["buf"] = ctypes.string_at(seen["buf"], 4) if seen["len"] else None
+    if seen["strides"] is not None:  # unspecified for axes of extent 1 and arrays without elements
         pairs = zip(seen["shape"], seen["strides"], strict=True)
-        seen["strides"] = [stride for extent, stride in pairs if extent > 1]
+        seen["strides"] = [stride for extent, stride in pairs if extent > 1 and seen["len"]]
     return seen
 
 
