@@ -1,13 +1,18 @@
 // Tests of copy() on long runs, transposes, shifted overlaps and many axes, compared with copying
-// element by element. tests/fuzz/copy_fuzz.cpp does the same for random layouts and types.
+// element by element. tests/fuzz/copy_fuzz.cpp does the same for random layouts and types, and
+// compares conversions with the definitions of the types; tests/array/test_convert.py has every
+// value and boundary of them.
 #include "core/copy/copy.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "check.hpp"
+#include "core/element.hpp"
 #include "core/kernels/table.hpp"
 #include "placement.hpp"
 
@@ -134,5 +139,44 @@ const Case empty("copying an empty array accesses no memory", [] {
   copy(view_at(nullptr, type("float32"), shape, strides.data()),
        view_at(nullptr, type("int8"), shape, strides.data()));
 });
+
+template <std::size_t Size>
+std::array<int, Size> repacked(const char* to, const char* from, std::int64_t count,
+                               std::vector<int> bytes) {
+  Bytes source, memory(Size, std::byte{0xFF});
+  for (const int each : bytes) source.push_back(static_cast<std::byte>(each));
+  copy(row_major(type(to), {count}, 0).in(memory), row_major(type(from), {count}, 0).in(source));
+  std::array<int, Size> out{};
+  for (std::size_t i = 0; i < Size; ++i) out[i] = std::to_integer<int>(memory[i]);
+  return out;
+}
+
+const Case packing(
+    "packed elements are little-endian; padding is zero; bits after the end are preserved", [] {
+      using Bytes5 = std::array<int, 5>;
+      check(repacked<5>("float4_e2m1fn_padded", "float4_e2m1fn", 3, {0x21, 0x43}) ==
+            Bytes5{1, 2, 3, 255, 255});
+      check(repacked<5>("float4_e2m1fn", "float4_e2m1fn_padded", 3, {1, 2, 0xF3}) ==
+            Bytes5{0x21, 0xF3, 255, 255, 255});
+      check(repacked<5>("float6_e2m3fn_padded", "float6_e2m3fn", 4, {0x81, 0x30, 0x10}) ==
+            Bytes5{1, 2, 3, 4, 255});
+      check(repacked<5>("float6_e2m3fn", "float6_e2m3fn_padded", 4, {1, 2, 3, 4}) ==
+            Bytes5{0x81, 0x30, 0x10, 255, 255});
+      check(repacked<5>("float6_e2m3fnx3_padded", "float6_e2m3fnx3", 1, {0x81, 0x30, 0xFF}) ==
+            Bytes5{0x81, 0x30, 3, 255, 255});
+      check(repacked<5>("float6_e2m3fnx3", "float6_e2m3fnx3_padded", 1, {0x81, 0x30, 0}) ==
+            Bytes5{0x81, 0x30, 0xFC, 255, 255});
+    });
+
+const Case payloads("float16 NaNs are quiet and keep the upper bits of the payload", [] {
+  expect(std::bit_cast<std::uint32_t>(Float16{0xFE15}.value()), 0xFFC2A000U);
+  expect(int{Float16::from(std::bit_cast<float>(0xFFC2A000U)).code}, 0xFE15);
+  expect(int{Float16::from(std::bit_cast<float>(0x7F800001U)).code}, 0x7E00);
+});
+
+static_assert(Float8_e4m3fn::from(448.0F).value() == 448.0F);
+static_assert(Float8_e5m2::from(57344.0).value() == 57344.0F);
+static_assert(Float4_e2m1fn{5}.value() == 3.0F);
+static_assert(Float16::from(65520.0F).code == 0x7C00);
 
 }  // namespace

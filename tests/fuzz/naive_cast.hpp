@@ -6,14 +6,74 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
-#include "../cpp/naive_floats.hpp"
 #include "input.hpp"
 #include "refarray/core/dtype.hpp"
 
 namespace refarray::fuzz {
 
 using core::Kind;
+
+// --- the definitions of the small float formats
+
+/// Parameters of a format.
+struct Definition {
+  const char* name;
+  int exponent_bits;
+  int mantissa_bits;
+  int bias;
+  enum { kIeee, kOneNan, kUnsignedZero, kFinite } specials;
+};
+
+inline int sign_bit(const Definition& d) { return 1 << (d.exponent_bits + d.mantissa_bits); }
+
+/// The value of a positive code if no code were special. Also valid for largest_finite() + 1.
+inline double plain_value(const Definition& d, int code) {
+  const int mantissa = code & ((1 << d.mantissa_bits) - 1);
+  const int exponent = code >> d.mantissa_bits;
+  if (exponent == 0) return std::ldexp(mantissa, 1 - d.bias - d.mantissa_bits);
+  return std::ldexp(mantissa + (1 << d.mantissa_bits), exponent - d.bias - d.mantissa_bits);
+}
+
+inline double defined_value(const Definition& d, int code) {
+  const bool negative = (code & sign_bit(d)) != 0;
+  const int magnitude = code & (sign_bit(d) - 1);
+  const int infinity = ((1 << d.exponent_bits) - 1) << d.mantissa_bits;
+  double value = plain_value(d, magnitude);
+  if (d.specials == Definition::kIeee && magnitude >= infinity) {
+    value = magnitude == infinity ? std::numeric_limits<double>::infinity()
+                                  : std::numeric_limits<double>::quiet_NaN();
+  } else if (d.specials == Definition::kOneNan && magnitude == sign_bit(d) - 1) {
+    value = std::numeric_limits<double>::quiet_NaN();
+  } else if (d.specials == Definition::kUnsignedZero && code == sign_bit(d)) {
+    value = std::numeric_limits<double>::quiet_NaN();
+  }
+  return negative ? -value : value;
+}
+
+inline int largest_finite(const Definition& d) {
+  int code = sign_bit(d) - 1;
+  while (!std::isfinite(defined_value(d, code))) --code;
+  return code;
+}
+
+/// The code of the finite value nearest to `magnitude` >= 0, ties to even; largest_finite() + 1 if
+/// the value overflows.
+inline int nearest_code(const Definition& d, long double magnitude) {
+  int low = 0, high = largest_finite(d) + 1;
+  if (magnitude >= plain_value(d, high)) return high;
+  while (high - low > 1) {  // plain_value() is monotonic
+    const int middle = (low + high) / 2;
+    (plain_value(d, middle) <= magnitude ? low : high) = middle;
+  }
+  const long double below = magnitude - plain_value(d, low);
+  const long double above = plain_value(d, high) - magnitude;
+  if (below != above) return below < above ? low : high;
+  return low % 2 == 0 ? low : high;
+}
+
+// --- elements
 
 /// The bits of one scalar, as in memory.
 struct Bits {
@@ -30,8 +90,8 @@ struct Number {
 };
 
 /// The definition of a float type that C++ lacks; nullptr for all other types.
-inline const check::Definition* small_float(Kind kind, int bits) {
-  using D = check::Definition;
+inline const Definition* small_float(Kind kind, int bits) {
+  using D = Definition;
   static constexpr D kFloat16{"float16", 5, 10, 15, D::kIeee};
   static constexpr D kBfloat16{"bfloat16", 8, 7, 127, D::kIeee};
   static constexpr D kOthers[] = {
@@ -63,8 +123,8 @@ inline double decode_real(Kind kind, int bits, std::uint64_t code) {
     return exponent == 0xFF ? std::numeric_limits<double>::quiet_NaN()
                             : std::ldexp(1.0, exponent - 127);
   }
-  const check::Definition* d = small_float(kind, bits);
-  return check::defined_value(*d, static_cast<int>(code) & (2 * check::sign_bit(*d) - 1));
+  const Definition* d = small_float(kind, bits);
+  return defined_value(*d, static_cast<int>(code) & (2 * sign_bit(*d) - 1));
 }
 
 inline Number decode(const core::DType& dtype, Bits code) {
@@ -97,15 +157,15 @@ inline Number decode(const core::DType& dtype, Bits code) {
 }
 
 /// Excludes NaN, which the caller handles.
-inline std::uint64_t encode_small(const check::Definition& d, long double value) {
-  using D = check::Definition;
-  const int sign = std::signbit(value) ? check::sign_bit(d) : 0;
-  const int top = check::largest_finite(d);
-  int code = std::isinf(value) ? top + 1 : check::nearest_code(d, std::fabs(value));
+inline std::uint64_t encode_small(const Definition& d, long double value) {
+  using D = Definition;
+  const int sign = std::signbit(value) ? sign_bit(d) : 0;
+  const int top = largest_finite(d);
+  int code = std::isinf(value) ? top + 1 : nearest_code(d, std::fabs(value));
   if (code > top) {
-    if (d.specials == D::kUnsignedZero) return static_cast<std::uint64_t>(check::sign_bit(d));
+    if (d.specials == D::kUnsignedZero) return static_cast<std::uint64_t>(sign_bit(d));
     code = d.specials == D::kIeee     ? ((1 << d.exponent_bits) - 1) << d.mantissa_bits
-           : d.specials == D::kOneNan ? check::sign_bit(d) - 1
+           : d.specials == D::kOneNan ? sign_bit(d) - 1
                                       : top;
   }
   if (code == 0 && d.specials == D::kUnsignedZero) return 0;
@@ -150,12 +210,12 @@ inline bool is_real(Kind kind, int bits, std::uint64_t seen, const Number& from,
   const long double wanted = from.is_integer ? static_cast<long double>(from.integer) : value;
   if (kind == Kind::kFloat8_e8m0fnu)
     return seen == (std::isnan(wanted) ? 0xFF : encode_power(wanted));
-  const check::Definition& d = *small_float(kind, bits);
+  const Definition& d = *small_float(kind, bits);
   if (!std::isnan(wanted)) return seen == encode_small(d, wanted);
-  if (d.specials == check::Definition::kFinite)  // without NaN: -0 with the sign flipped
-    return seen == (std::signbit(wanted) ? 0U : static_cast<std::uint64_t>(check::sign_bit(d)));
+  if (d.specials == Definition::kFinite)  // without NaN: -0 with the sign flipped
+    return seen == (std::signbit(wanted) ? 0U : static_cast<std::uint64_t>(sign_bit(d)));
   const double got = decode_real(kind, bits, seen);
-  return std::isnan(got) && (d.specials == check::Definition::kUnsignedZero ||
+  return std::isnan(got) && (d.specials == Definition::kUnsignedZero ||
                              std::signbit(wanted) == ((seen >> (bits - 1) & 1) != 0));
 }
 

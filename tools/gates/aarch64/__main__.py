@@ -16,8 +16,8 @@ from cross import Cross, cross, is_aarch64, pip_platform
 FOLDER = ROOT / "build" / "aarch64"
 #: C++ tests of code that depends on the processor. Matrix products do not here: ARM has one level.
 CPP = (
-    *("convert_test", "copy_test", "dtype_test", "element_test", "elementwise_test"),
-    *("kernels_test", "layout_test", "managed_test", "reduction_test"),
+    *("copy_test", "dtype_test", "elementwise_test", "kernels_test", "layout_test"),
+    *("managed_test", "reduction_test"),
     *("compute_fuzz", "copy_fuzz", "layout_fuzz"),
 )
 #: Tests that start no other process, which the emulator cannot.
@@ -26,6 +26,8 @@ FILES = (
     "test_export.py",
     "test_copying.py",
     "test_astype.py",
+    "test_convert.py",
+    "test_elements.py",
     "test_assignment.py",
     "test_indexing.py",
 )
