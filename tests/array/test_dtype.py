@@ -83,6 +83,18 @@ def test_a_compound_dtype(name: str) -> None:
     assert eval(repr(dtype), {"refarray": refarray}) == dtype
 
 
+@run_each("name", SCALARS)
+def test_every_name_is_that_of_its_dtype(name: str) -> None:
+    for end in ("", "_padded"):
+        for lanes in (1, 2, 3, 4, 7, 8, 10, 16, 255, 256, 9999, 10000, 65535):
+            full = f"{name}{f'x{lanes}' if lanes > 1 else ''}{end}"
+            if end and SCALARS[name][2] >= 8:  # only elements of parts of a byte are padded
+                with pytest.raises(ValueError, match="no dtype is named"):
+                    DType(full)
+            else:
+                assert (DType(full).name, DType(full).lanes) == (full, lanes)
+
+
 @run_each("name", NAMES)
 def test_str_equality_hash_and_copies(name: str) -> None:
     dtype = DType(name)
@@ -171,7 +183,12 @@ UNKNOWN = [
     "", "f5", "<<f4", "f4 ", "<", "<float32", "@f4", "Float32", " float32", "float32 ", "float128",
     "int4", "float32x", "float32x0", "float32x1", "float32x01", "float32x65536", "float32x-4",
     "float32x4x4", "float32_padded", "int8_padded", "_padded", "float4_e2m1fn_padded_padded",
-    "unknown", "float32\0", "a" * 10_000,
+    "unknown", "float32\0", "a" * 10_000, " ", "x4", "FLOAT32", "float32x04", "float32x+4",
+    "float32x4 ", "float32x 4", "float32x99999", "float32x100000", "float32x4294967297",
+    "float32x18446744073709551617", "float32x1a", "float32xa1", "float32xx4", "float32_4",
+    "float33", "int24", "bool8", "boolean", "float8", "float8_e4m3f", "float8_e4m3fnu",
+    "float4_e2m1", "float4_e2m1fn_padde", "float4_e2m1fnpadded", "float4_e2m1fn_paddedx2",
+    "float8_e5m2_padded", "complex16", "bfloat", "float32\n", "int8x4\0",
 ]  # fmt: skip
 
 

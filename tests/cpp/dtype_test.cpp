@@ -1,54 +1,14 @@
-// Tests of refarray/core/dtype.hpp.
+// Tests of refarray/core/dtype.hpp and device.hpp. Their names are tested by test_dtype.py and
+// test_device.py.
 #include "refarray/core/dtype.hpp"
 
 #include "check.hpp"
-#include "names.hpp"
+#include "refarray/core/device.hpp"
 
 namespace {
 
 using namespace refarray::core;
 using namespace refarray::check;
-using namespace std::string_view_literals;
-
-constexpr std::uint16_t kLanes[] = {1, 2, 3, 4, 7, 8, 10, 16, 255, 256, 9999, 10000, 65535};
-
-const Case round_trip("every name parses back to its dtype", [] {
-  for (const ScalarInfo& row : kScalars) {
-    for (const std::uint16_t lanes : kLanes) {
-      for (const bool padded : {false, true}) {
-        const DType dtype{row.kind, row.bits, lanes, padded};
-        const std::string text = name(dtype);
-        const std::optional<DType> back = dtype_from_name(text);
-        if (padded && row.bits >= 8) {
-          check(!back, text);  // whole-byte types cannot be padded
-        } else {
-          check(back.has_value() && *back == dtype, text);
-        }
-      }
-    }
-  }
-});
-
-const Case spelling("names are spelled as documented", [] {
-  expect(name(DType{}), "float64");
-  expect(name(DType{Kind::kFloat, 32, 4, false}), "float32x4");
-  expect(name(DType{Kind::kFloat4_e2m1fn, 4, 1, true}), "float4_e2m1fn_padded");
-  expect(name(DType{Kind::kFloat6_e3m2fn, 6, 2, true}), "float6_e3m2fnx2_padded");
-  expect(name(DType{Kind::kBool, 8, 1, false}), "bool");
-  expect(name(DType{Kind::kInt, 24, 1, false}), "unknown");
-});
-
-const Case malformed("malformed names are rejected", [] {
-  rejects(dtype_from_name, "", " ", "x", "x4", "float", "int", "float32 ", " float32", "Float32",
-          "FLOAT32", "float32x", "float32x0", "float32x1", "float32x01", "float32x04", "float32x-4",
-          "float32x+4", "float32x4x4", "float32x4 ", "float32x 4", "float32x65536", "float32x99999",
-          "float32x100000", "float32x4294967297", "float32x18446744073709551617", "float32x1a",
-          "float32xa1", "float32xx4", "float32_4", "float33", "int24", "float", "uint", "bool8",
-          "boolean", "float8", "float8_e4m3f", "float8_e4m3fnu", "float4_e2m1", "_padded",
-          "float32_padded", "float4_e2m1fn_padde", "float4_e2m1fnpadded",
-          "float4_e2m1fn_padded_padded", "float4_e2m1fn_paddedx2", "float8_e5m2_padded", "complex",
-          "complex16", "bfloat", "<f4", "float32\n", "float32\0"sv, "int8x4\0"sv);
-});
 
 const Case names_of_scalars("ScalarType names the rows of kScalars in their order", [] {
   using enum ScalarType;
@@ -113,13 +73,18 @@ const Case sizes("stored bits, itemsize and packing", [] {
   check(DType{Kind::kFloat6_e2m3fn, 6, 1, false}.is_sub_byte() && !DType{}.is_sub_byte());
 });
 
-const Case equality("dtypes differ if any member differs", [] {
-  const DType base{Kind::kFloat4_e2m1fn, 4, 1, false};
-  check(base == DType{Kind::kFloat4_e2m1fn, 4, 1, false});
-  check(base != DType{Kind::kFloat4_e2m1fn, 4, 1, true});
-  check(base != DType{Kind::kFloat4_e2m1fn, 4, 2, false});
-  check(DType{Kind::kInt, 8, 1, false} != DType{Kind::kUInt, 8, 1, false});
-  check(DType{Kind::kInt, 8, 1, false} != DType{Kind::kInt, 16, 1, false});
+const Case host("is_host()", [] {
+  check(Device{}.is_host());
+  check(Device{DeviceKind::kCudaHost, 0}.is_host());
+  check(Device{DeviceKind::kRocmHost, 0}.is_host());
+  check(!Device{DeviceKind::kCuda, 0}.is_host());
+  check(!Device{DeviceKind::kRocm, 0}.is_host());
+  check(!Device{DeviceKind::kCudaManaged, 0}.is_host());
+});
+
+const Case unknown("kinds that do not exist have a name too", [] {
+  expect(name(Device{static_cast<DeviceKind>(77), 3}), "unknown:3");
+  expect(name(DType{Kind::kInt, 24, 1, false}), "unknown");
 });
 
 }  // namespace

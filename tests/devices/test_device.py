@@ -25,6 +25,11 @@ DEVICES = {
     "rocm:2147483647": ("rocm", 2147483647, 10),
     "rocm_host": ("rocm_host", 0, 11),
     "cuda_managed:0": ("cuda_managed", 0, 13),
+    **{
+        f"{kind}:{number}": (kind, number, code)
+        for kind, code in (("cpu", 1), ("cuda", 2), ("rocm_host", 11), ("cuda_managed", 13))
+        for number in (1, 9, 10, 127, 2**31 - 1)
+    },
 }
 
 
@@ -47,7 +52,7 @@ def test_a_device(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("short", "name"), [("cuda", "cuda:0"), ("rocm", "rocm:0"), ("cuda_managed", "cuda_managed:0"),
-                        ("cpu:0", "cpu")]
+                        ("cpu:0", "cpu"), ("cuda_host:0", "cuda_host")]
 )  # fmt: skip
 def test_a_name_without_a_number_means_device_0(short: str, name: str) -> None:
     assert Device(short) == Device(name) == name
@@ -73,7 +78,9 @@ def test_equality_is_by_value() -> None:
 
 UNKNOWN = [
     "", "CPU", "gpu", "cuda:", "cuda:-1", "cuda:+1", "cuda:00", "cuda:1.0", "cuda: 1", "cpu:x",
-    "cuda:2147483648", "mps", "cuda:0:0", "unknown:0", "cpu\0", "c" * 10_000,
+    "cuda:2147483648", "mps", "cuda:0:0", "unknown:0", "cpu\0", "c" * 10_000, ":", ":0", "cpu ",
+    " cpu", "cuda:1 ", "cuda:01", "cuda:0x1", "cuda:1:2", "cuda:a", "cuda:99999999999999999999",
+    "cuda0", "cudahost", "cuda_", "cuda-host", "cpu:0.0", "rocm:1\n",
 ]  # fmt: skip
 
 
