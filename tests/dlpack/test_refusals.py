@@ -10,7 +10,7 @@ import pytest
 from helpers.cases import run_each
 from helpers.leaks import blocks_left, heap_growth
 from native.corpus import FLOATS
-from native.producers import Recorder, table_only
+from native.producers import Recorder
 
 import refarray as ra
 
@@ -83,29 +83,6 @@ def test_export_is_refused_before_anything_is_allocated(name: str, entry: str) -
     leaves_nothing(refused)
 
 
-@pytest.mark.req("LIFE-01")
-@pytest.mark.parametrize("keywords", [{}, VERSIONED, {"copy": True}, {**VERSIONED, "copy": True}])
-def test_export_without_memory_leaves_nothing(adv: Any, keywords: dict[str, Any]) -> None:
-    """Each allocation of the interpreter fails in turn: MemoryError or a capsule."""
-    x = ra.zeros((3, 4))
-
-    def export(first: int) -> bool:
-        adv.fail_allocations(False, first, 1)
-        try:
-            x.__dlpack__(**keywords)
-        except MemoryError as error:
-            error.__traceback__ = None
-            return False
-        finally:
-            adv.stop_failing()
-        return True
-
-    outcomes = [export(first) for first in range(12)]
-    assert not all(outcomes), "no allocation failed"
-    assert outcomes[-1], "the sweep did not reach the end of the export"
-    leaves_nothing(lambda: [export(first) for first in range(3)])
-
-
 #: name: (fields of the tensor, keywords of from_dlpack, error, is the tensor taken?)
 IMPORTS: dict[str, tuple[dict[str, Any], dict[str, Any], type[Exception], bool]] = {
     "unknown keyword": ({}, {"colour": 1}, TypeError, False),
@@ -147,37 +124,3 @@ def test_import_is_refused_with_one_deleter_call(adv: Any, name: str) -> None:
         assert producer.asked == [], "the producer was asked to export"
     capsules.clear()
     assert tensor.deleter_calls == 1
-
-
-@pytest.mark.req("CAPI-11")
-@run_each("name", [name for name, row in IMPORTS.items() if row[3] and not row[1]])
-def test_import_by_table_is_refused_with_one_deleter_call(adv: Any, name: str) -> None:
-    fields = {**IMPORTS[name][0]}
-    fields.pop("dunder_device", None)
-    tensor = adv.make(**{"shape": (3,), "data": FLOATS, **fields})
-    with pytest.raises(BufferError):
-        ra.from_dlpack(table_only(adv, tensor))
-    assert tensor.deleter_calls == 1
-
-
-@pytest.mark.req("LIFE-10")
-@pytest.mark.parametrize("versioned", [True, False])
-def test_import_without_memory_calls_the_deleter_once(adv: Any, versioned: bool) -> None:
-    """Each allocation of the interpreter fails in turn."""
-    failures = 0
-    for first in range(12):
-        shape = (1,) * 6  # more axes than the pool keeps objects for
-        tensor = adv.make(shape=shape, data=FLOATS, versioned=versioned)
-        capsule = tensor.capsule()
-        array = None
-        adv.fail_allocations(False, first, 1)
-        try:
-            array = ra.from_capsule(capsule)
-        except MemoryError:
-            failures += 1
-            assert tensor.deleter_calls <= 1
-        finally:
-            adv.stop_failing()
-        del capsule, array
-        assert tensor.deleter_calls == 1, first
-    assert failures > 0

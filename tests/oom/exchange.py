@@ -128,6 +128,7 @@ recipe(
 )
 refused("to_capsule", ValueError, lambda x: refarray.to_capsule(x, stream=1))
 recipe("Array.__dlpack__", lambda x: x.__dlpack__())
+recipe("Array.__dlpack__", lambda x: x.__dlpack__(copy=True), label="legacy copy")
 recipe("Array.__dlpack__", lambda x: x.__dlpack__(max_version=(1, 3)), label="versioned")
 recipe("Array.__dlpack__", lambda x: x.__dlpack__(max_version=(1, 3), copy=True), label="copy")
 recipe("Array.__dlpack__", lambda x: x.__dlpack__(dl_device=(1, 0)), on_virtual_device, "virtual")
