@@ -92,33 +92,6 @@ def test_bad_arguments_raise_before_the_producer_is_called(recorder: Any) -> Non
 # --- old producers ---
 
 
-@pytest.mark.req("VERS-09", "CONS-04", "COPY-09")
-@run_each("device", ["no", "cpu"])
-@run_each("copy", ["no", None, True])
-@run_each("known", ["stream", "", "stream max_version", "max_version", "max_version dl_device"])
-def test_producers_with_old_signatures_are_retried_once(
-    recorder: Any, known: str, copy: Any, device: str
-) -> None:
-    """The retry drops the unknown keywords; refarray then copies for copy=True itself."""
-    given = {name: value for name, value in (("copy", copy), ("device", device)) if value != "no"}
-    first = {
-        **FIRST,
-        **({"copy": True} if copy is True else {}),
-        **({"dl_device": (1, 0)} if device == "cpu" else {}),
-    }
-    producer = recorder(known)
-    array = refarray.from_dlpack(producer, **given)
-    assert array.tolist() == VALUES
-    if all(name in known.split() for name in first):
-        assert producer.asked == [first]
-    else:
-        retry = FIRST if "max_version" in known else {}
-        assert producer.asked == [first, retry]
-    assert len(producer.tensors) == 1
-    if copy is True:
-        check_independent(array, producer.tensors[0])
-
-
 @pytest.mark.req("COPY-09", "DEV-04", "DEV-09")
 @run_each("copy", [None, True])
 @pytest.mark.parametrize(("kind", "name"), [(3, "cuda_host"), (11, "rocm_host")])

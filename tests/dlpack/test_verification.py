@@ -15,22 +15,6 @@ VALUES = [0.0, 1.0, 2.0]
 FIRST = {"max_version": (1, 3)}
 
 
-@pytest.mark.req("COPY-07", "COPY-05")
-@pytest.mark.parametrize(
-    "fields",
-    [{}, {"versioned": False}, {"flags": 1}, {"device": (3, 0)}, {"device": (11, 0)}],
-    ids=["view", "legacy", "read-only", "pinned-cuda", "pinned-rocm"],
-)
-def test_copy_true_answered_with_a_view_is_copied(recorder: Any, fields: dict[str, Any]) -> None:
-    """Row 40: without IS_COPIED, refarray copies, pinned memory too (A-25); the copy is writable,
-    and the view is deleted at once."""
-    producer = recorder(**fields)
-    array = refarray.from_dlpack(producer, copy=True)
-    assert array.tolist() == VALUES
-    check_independent(array, producer.tensors[0])
-    assert producer.tensors[0].deleter_calls == 1
-
-
 @pytest.mark.req("FLAG-05", "COPY-05")
 def test_copy_true_answered_with_a_copy_is_not_copied_again(recorder: Any) -> None:
     producer = recorder(flags=2)

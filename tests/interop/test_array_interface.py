@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import weakref
 from collections.abc import Callable
@@ -12,9 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.cases import run_each
-from helpers.leaks import blocks_left
 from helpers.number_likes import IntLike
-from hostile.interfaces import ADDRESS, MALFORMED, NUMBERS, Interface, at
+from hostile.interfaces import ADDRESS, NUMBERS, Interface, at
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -311,16 +309,3 @@ def test_data_none_means_the_objects_own_buffer() -> None:
     assert x.tolist() == [0x6463, 0x6665]
     with pytest.raises(BufferError):
         own.clear()
-
-
-def test_nothing_leaks() -> None:
-    def work() -> None:
-        refarray.from_array_interface(Interface(data=at(NUMBERS)))
-        refarray.from_array_interface(Interface(data=b"abcd", strides=(2,)))
-        refarray.zeros((2, 3)).T.__array_interface__  # noqa: B018
-        for fields, error, _ in MALFORMED:
-            if len(str(fields)) < 1000:
-                with contextlib.suppress(error):
-                    refarray.asarray(Interface(**fields))
-
-    assert blocks_left(work, repeats=20) < 10
