@@ -74,12 +74,3 @@ def test_numbers_are_arrays_of_ndim_0(data: st.DataObject) -> None:
             function = getattr(xp, name)
             assert_equal(function(x.array, number), function(x.array, beside))
             assert_equal(function(number, x.array), function(beside, x.array))
-
-
-# --- Round trips.
-
-
-# --- Sorting, searching and sets.
-
-
-# --- Broadcasting.
