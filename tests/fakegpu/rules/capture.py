@@ -41,28 +41,20 @@ def stream(cuda: Cuda, memory: int) -> int:
 
 
 def test_captured_work_runs_when_its_graph_is_launched(cuda: Cuda) -> None:
-    stream, memory = cuda.stream(), cuda.memory()
+    stream, other, memory = cuda.stream(), cuda.stream(), cuda.memory()
     cuda("cuStreamBeginCapture_v2", stream, GLOBAL)
     cuda.fill(memory, stream, 4)
     graph = Number()
     cuda("cuStreamEndCapture", stream, graph)
     fakegpu.run()
     assert fakegpu.peek(memory, 1) == b"\xcd"
-    executable = cuda.made("cuGraphInstantiateWithFlags", graph.value, 0)
-    cuda("cuGraphLaunch", executable, stream)
+    cuda("cuGraphLaunch", cuda.made("cuGraphInstantiateWithFlags", graph.value, 0), stream)
     cuda.synchronize(stream)
     assert fakegpu.peek(memory, 1) == b"\4"
-
-
-def test_a_launched_graph_is_ordered_like_any_work(cuda: Cuda) -> None:
-    stream, other, memory = cuda.stream(), cuda.stream(), cuda.memory()
-    cuda("cuStreamBeginCapture_v2", stream, GLOBAL)
-    cuda.fill(memory, stream, 4)
-    graph = Number()
-    cuda("cuStreamEndCapture", stream, graph)
     cuda("cuGraphLaunch", cuda.made("cuGraphInstantiateWithFlags", graph.value, 0), stream)
+    assert not kinds()
     cuda.fill(memory, other)
-    assert kinds() == ["race"]
+    assert kinds() == ["race"]  # launched work is ordered like any other
 
 
 def test_every_capture_has_an_id(cuda: Cuda) -> None:
@@ -101,19 +93,16 @@ def test_a_captured_event_pulls_another_stream_in(cuda: Cuda, stream: int) -> No
     assert status(cuda, other) == 0
 
 
-def test_a_forked_stream_must_be_joined(cuda: Cuda, stream: int, memory: int) -> None:
+@pytest.mark.parametrize(("joined", "code"), [(False, UNJOINED), (True, 0)])
+def test_a_forked_stream_must_be_joined(
+    cuda: Cuda, stream: int, memory: int, joined: bool, code: int
+) -> None:
     other = cuda.stream()
     cuda.after(other, stream)
     cuda.fill(memory, other)
-    assert end(cuda, stream) == UNJOINED
-
-
-def test_a_joined_fork_is_a_graph(cuda: Cuda, stream: int, memory: int) -> None:
-    other = cuda.stream()
-    cuda.after(other, stream)
-    cuda.fill(memory, other)
-    cuda.after(stream, other)
-    assert end(cuda, stream) == 0
+    if joined:
+        cuda.after(stream, other)
+    assert end(cuda, stream) == code
 
 
 def test_a_capture_ends_where_it_began(cuda: Cuda, stream: int) -> None:
