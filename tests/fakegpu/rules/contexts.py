@@ -146,8 +146,9 @@ def test_work_of_another_context_is_allowed_except_launches(each: Gpu) -> None:
     each.wait(each.stream(), event)
     each.synchronize(stream)
     assert not kinds()
-    assert each.launch_code(increment, stream, values) == BAD_HANDLE
-    assert kinds() == ["wrong-device-launch"]
+    for launching in (stream, each.stream()):
+        assert each.launch_code(increment, launching, values) == BAD_HANDLE
+    assert kinds() == ["wrong-device-launch"] * 2
     each.use(0)
     assert each.launch_code(increment, stream, values) == 0
 

@@ -193,15 +193,6 @@ def test_bad_handles_crash_if_configured() -> None:
     assert script(body + "cuda.synchronize(0x1234)\n").returncode == -signal.SIGSEGV
 
 
-def test_a_kernel_is_launched_in_its_own_context(cuda: Cuda) -> None:
-    increment = cuda.kernel("fakegpu_increment")
-    cuda.use(1)
-    none = (ctypes.c_void_p * 2)()
-    far = cuda.stream()
-    assert cuda.code("cuLaunchKernel", increment, 1, 1, 1, 1, 1, 1, 0, far, none, None) == 400
-    assert kinds() == ["wrong-device-launch"]
-
-
 def test_a_kernel_runs_in_its_stream(cuda: Cuda) -> None:
     stream, memory = cuda.stream(), cuda.memory()
     increment = cuda.kernel("fakegpu_increment")
