@@ -400,3 +400,12 @@ def test_subnormal_numbers(dtype: str) -> None:
     logarithm = float(xp.linalg.slogdet(x).logabsdet)
     assert math.isclose(logarithm, 2 * math.log(small), rel_tol=1e-6)
     assert xp.linalg.solve(x, xp.asarray([small, 0.0], dtype=dtype)).tolist() == [1.0, 0.0]
+
+
+def test_a_rotation_by_a_subnormal_number() -> None:
+    """Its quotient by its own rounded magnitude is off by a tenth."""
+    x = [[0j] * 5 for _ in range(5)]
+    x[1][1], x[2][1], x[2][2] = 0.4 + 0.5j, -0.003 + 0.0004j, complex(-2e-323, -1e-323)
+    x[3][2], x[4][0] = 1e-219 + 1e-219j, -8e-145 + 9e-145j
+    values, vectors = xp.linalg.eig(xp.asarray(x))
+    assert xp.max(xp.abs(xp.asarray(x) @ vectors - vectors * values)) < 1e-15

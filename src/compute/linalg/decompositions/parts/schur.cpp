@@ -256,17 +256,27 @@ class ComplexSteps : public Iteration<Complex, ComplexSteps> {
   /// One QR step on the rows [first, last]: an element below the Hessenberg form is pushed down.
   void step(Index first, Index last) {
     const Complex by = is_exceptional() ? exceptional_shift(last) : shift(last);
-    Rotation rotation;
-    rotation.makeGivens(t_(first, first) - by, t_(first + 1, first));
+    Complex length = 0;
+    Rotation rotation = rotation_of(t_(first, first) - by, t_(first + 1, first), length);
     rotate(first, rotation, first, std::min(first + 2, last) + 1);
     for (Index i = first + 1; i < last; ++i) {
-      rotation.makeGivens(t_(i, i - 1), t_(i + 1, i - 1), &t_(i, i - 1));
+      rotation = rotation_of(t_(i, i - 1), t_(i + 1, i - 1), t_(i, i - 1));
       t_(i + 1, i - 1) = 0;
       rotate(i, rotation, i, std::min(i + 2, last) + 1);
     }
   }
 
  private:
+  /// The rotation that takes (p, q) to (length, 0). Numbers of about 1 at most are scaled if one is
+  /// subnormal: its quotient by its own magnitude, which is rounded, would be far from 1.
+  static Rotation rotation_of(Complex p, Complex q, Complex& length) {
+    const double scale = std::min(sum_of_parts(p), sum_of_parts(q)) < 0x1p-900 ? 0x1p200 : 1;
+    Rotation rotation;
+    rotation.makeGivens(scale * p, scale * q, &length);
+    length /= scale;
+    return rotation;
+  }
+
   /// The eigenvalue of the 2 x 2 matrix that ends at `last` that is nearer to its last element.
   Complex shift(Index last) const {
     const Complex a = t_(last - 1, last - 1), d = t_(last, last);
