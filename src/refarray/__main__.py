@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
+from refarray import __version__
 from refarray._terminal import suggestion
 from refarray.commands import Usage
 
@@ -48,6 +49,7 @@ def make_parser() -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--version", action="version", version=__version__)
     subparsers = parser.add_subparsers(
         title="commands", dest="command", metavar="COMMAND", required=True
     )

@@ -33,7 +33,8 @@ Capture = pytest.CaptureFixture[str]
 
 
 def test_module_and_console_script_are_the_same() -> None:
-    assert call("version").stdout == f"{refarray.__version__}\n"
+    for spelling in ("version", "--version"):
+        assert call(spelling).stdout == f"{refarray.__version__}\n"
     points = importlib.metadata.entry_points(group="console_scripts", name="refarray")
     assert all(point.load() is main for point in points)
 
