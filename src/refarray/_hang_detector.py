@@ -14,7 +14,7 @@ from collections import defaultdict, deque
 from pathlib import Path
 from typing import Any, AnyStr
 
-IDLE_SECONDS = 3.0
+IDLE_SECONDS = 10.0
 """A process hangs if for this long it uses no CPU time and waits neither for a CPU nor a disk."""
 LOOK_SECONDS = 0.25
 """The interval between two samples."""
@@ -82,7 +82,8 @@ class HangDetector:
         self.cpu = cpu
         self.used: float | None = None
         """The CPU seconds at the first sample."""
-        self.end: float = time.monotonic() + most
+        self.begun: float = time.monotonic()
+        self.end: float = self.begun + most
         self.looks: deque[tuple[float, float, bool]] = deque()
         """(time of the sample, CPU seconds until then, whether a thread ran)."""
 
@@ -92,8 +93,8 @@ class HangDetector:
         if now >= self.end:
             return True
         seen = work(self.pid)
-        if seen is None:
-            return False
+        if seen is None:  # without /proc processor time is not known
+            return now >= self.begun + self.cpu
         if self.used is None:
             self.used = seen[0]
         if seen[0] - self.used >= self.cpu:

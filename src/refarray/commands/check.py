@@ -33,7 +33,8 @@ Check libraries against the standards of data interchange. Each SUBJECT is the n
 (`refarray subjects` lists them), module:ATTRIBUTE of your own, or a module that follows the array
 API. It runs in a process of its own: after a crash, which is a finding, the rest goes on.
 The exit status is 0 without deviations; 1 if a MUST is broken or a process crashed or hung; 2 if
-an argument is wrong; 3 if a subject could not be tried or a check failed by a bug of the kit; 4 if
+an argument is wrong; 3 if a subject could not be tried, its adapter is wrong, or a
+check failed by a bug of the kit; 4 if
 the only problem is a stale expectation.
 """
 
@@ -231,11 +232,13 @@ def status_against(runs: list[Run], known: list[Expectation]) -> int:
 
 
 def incomplete(runs: list[Run]) -> bool:
-    """Whether a subject could not be tried, or a check failed by a bug of the kit."""
+    """Whether a subject could not be tried, its adapter is wrong, or a check failed by a bug of the
+    kit."""
     from refarray.conformance.findings import Outcome
 
     return any(
-        run.broken or any(found.outcome is Outcome.ERROR for found in run.findings) for run in runs
+        run.broken or run.mistakes or any(f.outcome is Outcome.ERROR for f in run.findings)
+        for run in runs
     )
 
 

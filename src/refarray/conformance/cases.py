@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial, update_wrapper
+from pathlib import Path
 from typing import Any, TypeVar
 
 from refarray.conformance.requirements import Level, Role
@@ -106,8 +107,13 @@ kit_failures: list[str] = []
 """Tracebacks of kit_callback blocks that failed during the current case."""
 
 
+class Evidence(Exception):
+    """What the kit's own code raises because of what the subject gave it."""
+
+
 class subject_code:
-    """`with subject_code():` marks exceptions that leave the block as raised by the subject.
+    """`with subject_code():` marks exceptions that leave the block as raised by the subject, unless
+    a function of the kit raised them that the block called.
 
     Every call into the subject runs in such a block, or in a `try` that records the exception.
     An unmarked exception that leaves a probe is a bug of the kit (Outcome.ERROR).
@@ -119,8 +125,12 @@ class subject_code:
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         """Not a @contextmanager: contextlib assigns to attributes of the exception, and the
         subject's class may forbid that."""
-        if isinstance(error, Exception) and not isinstance(error, NotApplicable):
+        if not isinstance(error, Exception) or isinstance(error, NotApplicable):
+            return
+        files = [file for file, _ in frames(error)[1:]]  # without that of the block
+        if isinstance(error, Evidence) or not files or not files[-1].startswith(KIT):
             attributes(error)[_MARK] = True
+            note_raised(error)
 
 
 @contextmanager
@@ -132,6 +142,49 @@ def kit_callback() -> Iterator[None]:
     except Exception:
         kit_failures.append(traceback.format_exc())
         raise
+
+
+KIT = str(Path(__file__).parent)
+raised: dict[str, str] = {}
+"""The exceptions of the subject in the current case: type and text → where each was raised."""
+
+
+def frames(error: BaseException) -> list[tuple[str, int]]:
+    """File and line of each frame of a traceback, the innermost last."""
+    out, trace = [], error.__traceback__
+    while trace is not None:
+        out.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
+        trace = trace.tb_next
+    return out
+
+
+def note_raised(error: BaseException) -> None:
+    """Notes where the subject raised an exception: the innermost line of Python, or the text of one
+    that native code raised. Findings with the same origin have the same cause."""
+    passed = frames(error)
+    if len(passed) > 1 and passed[-1][0].startswith(KIT):
+        return  # the kit's own producer raised it, and the subject passed it on
+    own = [f"{file}:{line}" for file, line in passed if not file.startswith((KIT, "<"))]
+    text = describe_error(error)
+    raised[text] = own[-1] if own else text
+
+
+def origin(observed: str) -> str:
+    """Where the exception was raised that an observation shows; empty if it shows none."""
+    return next((place for text, place in raised.items() if text in observed), "")
+
+
+def describe_error(error: BaseException) -> str:
+    """An exception as reports show it: one line, the message cut after 160 characters."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception as another:
+        text = f"(its str() raises {type(another).__name__})"
+    return (
+        f"{type(error).__name__}: {text[:160]}{'…' if len(text) > 160 else ''}"
+        if text
+        else type(error).__name__
+    )
 
 
 def is_raised_by_subject(error: BaseException) -> bool:

@@ -87,6 +87,9 @@ class Finding:
     same_as: str = ""
     """The case that shows the same mistake more directly, and failed too; empty for a finding of
     its own. One cause is counted once."""
+    origin: str = ""
+    """Where the library raised the exception that was observed: file and line, or its text if
+    native code raised it. Findings of one origin have one cause."""
     inherited: str = ""
     """The library from which it is inherited, with its version: "numpy 2.4.6"."""
 
@@ -106,6 +109,23 @@ class Finding:
         return cls(**{**data, "outcome": Outcome(data["outcome"]), "level": Level(data["level"])})
 
 
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """An expression of the adapter that no case uses, because it does not do what it promises."""
+
+    part: str
+    """The field of Subject: "arrays['offset']"."""
+    expression: str
+    why: str
+    place: str
+    """The file and the line of the adapter, and where an exception was raised."""
+    mistake: bool = True
+    """False if some versions of the library may lack what the expression uses."""
+
+    def __str__(self) -> str:
+        return f"{self.part} = {self.expression}: {self.why} ({self.place})"
+
+
 @dataclass
 class Run:
     """The findings on one subject."""
@@ -121,6 +141,20 @@ class Run:
     """The name in its adapter; empty if it could not be imported."""
     asked: str = ""
     """As the user named it, "mypackage.module:MYLIB"; empty if that is `subject`."""
+    dropped: list[Dropped] = field(default_factory=list)
+    """What was tried of the adapter and failed, so that no case uses it."""
+    conduct: list[str] = field(default_factory=list)
+    """What the library did to its process, such as closing a descriptor; the kit undid it."""
+
+    @property
+    def mistakes(self) -> list[Dropped]:
+        """The mistakes of the adapter: the run does not say all that it was asked for."""
+        return [each for each in self.dropped if each.mistake]
+
+    def head(self) -> list[str]:
+        """The first lines of every report: what was dropped and why, and the library's conduct."""
+        kinds = {True: "the adapter is wrong, dropped", False: "this version lacks"}
+        return [f"{kinds[each.mistake]}: {each}" for each in self.dropped] + self.conduct
 
     @property
     def title(self) -> str:

@@ -57,6 +57,8 @@ class Report:
         not occur. KitError if the kit itself failed."""
         if self.run.broken:
             raise AssertionError(f"{self.run.subject} could not be tried: {self.run.broken}")
+        if self.run.mistakes:
+            raise AssertionError(f"the adapter is wrong: {self.run.mistakes[0]}\n\n{self}")
         if self.errors:
             raise KitError(f"{len(self.errors)} checks failed by a bug of the kit\n\n{self}")
         if self.unexpected:

@@ -160,16 +160,21 @@ def trial(subject: str, devices: str) -> Trial:
 
 
 def try_once(subject: str, check: Check, devices: str) -> Finding:
-    """The finding of a case, which runs once per session. Deviation if the subject cannot run."""
-    from refarray.conformance.findings import Deviation
+    """The finding of a case, which runs once per session. Deviation if the subject cannot run; in
+    the first case of a subject KitError, a pytest error, if its adapter is wrong."""
+    from refarray.conformance.findings import Deviation, KitError
     from refarray.conformance.runner.worker_process import Broken
 
     key = (subject, check.name, devices)
     if key not in _found:
+        of = trial(subject, devices)
+        told = of.tried
         try:
-            _found[key] = trial(subject, devices).try_one(check)
+            _found[key] = of.try_one(check)
         except Broken as why:
             raise Deviation(f"{subject} could not be tried: {why}") from why
+        if of.run.mistakes and not told:
+            raise KitError("\n".join(of.run.head()))
     return _found[key]
 
 

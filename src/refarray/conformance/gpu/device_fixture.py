@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from refarray.conformance.cases import NotApplicable, subject_code
+from refarray.conformance.cases import NotApplicable, describe_error, subject_code
 from refarray.conformance.gpu.driver_calls import (
     GATE_SECONDS,
     VENDORS,
@@ -19,7 +19,6 @@ from refarray.conformance.gpu.driver_calls import (
     Gate,
     Vendor,
 )
-from refarray.conformance.harness.producer import describe_error
 from refarray.conformance.subjects.devices import COUNT, OnDevice, simulation
 from refarray.conformance.subjects.subject import Subject
 

@@ -14,13 +14,14 @@ from refarray.conformance.cases import (
     CheckResult,
     NotApplicable,
     about,
+    describe_error,
     kit_callback,
+    note_raised,
     subject_code,
 )
 from refarray.conformance.dlpack import READ_ONLY
 from refarray.conformance.harness import memory
 from refarray.conformance.harness.corpus import FLOATS
-from refarray.conformance.harness.producer import describe_error
 from refarray.conformance.native_method import NativeMethod
 from refarray.conformance.subjects.subject import Subject
 
@@ -111,10 +112,14 @@ class Consumer:
     def __init__(self, subject: Subject, namespace: dict[str, Any]) -> None:
         self.subject = subject
         self.namespace = namespace
+        self.dropped: str = ""
+        """Why the adapter's from_dlpack is not used; empty if it is."""
 
     def function(self) -> Any:
         """The subject's import function. NotApplicable if it has none."""
         name = self.subject.from_dlpack.partition("(")[0]
+        if not name and self.dropped:
+            raise NotApplicable(f"the adapter's from_dlpack was dropped: {self.dropped}")
         if not name:
             raise NotApplicable(f"{self.subject.name} has no import function")
         try:
@@ -181,6 +186,7 @@ class Consumer:
         try:
             return Import(eval(call, {**self.namespace, **values, "_given": given}))
         except BaseException as error:  # includes the KeyboardInterrupt that a producer raises
+            note_raised(error)
             return Import(error=error)
 
     def import_from(self, given: Any, **keywords: Any) -> Import:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from refarray.conformance.cases import NotApplicable
+from refarray.conformance.cases import NotApplicable, describe_error
 from refarray.conformance.dlpack import READ_ONLY
 from refarray.conformance.harness.consumer import Consumer
-from refarray.conformance.harness.producer import Export, Producer, describe_error
+from refarray.conformance.harness.producer import Export, Producer
 from refarray.conformance.subjects.subject import UNUSUAL
 
 

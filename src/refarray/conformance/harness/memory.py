@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from refarray.conformance.cases import NotApplicable
+from refarray.conformance.cases import Evidence, NotApplicable
 from refarray.conformance.dlpack import HOST_READABLE, SUBBYTE_PADDED
 
 MEMORY = "/proc/self/mem"
@@ -44,7 +44,7 @@ FLOATS = {
 POWERS = (14, 8)  # float8_e8m0fnu: an exponent alone
 
 
-class Unreadable(Exception):
+class Unreadable(Evidence):
     """The memory cannot be read or written; the message says where."""
 
 

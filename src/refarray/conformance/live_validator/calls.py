@@ -11,8 +11,9 @@ from typing import Any
 from refarray._describe import dtype_name, flags_text, version_text
 from refarray._terminal import width, wrap_hanging
 from refarray.conformance import _adversary
+from refarray.conformance.cases import describe_error
 from refarray.conformance.findings import Finding, Outcome
-from refarray.conformance.harness.producer import describe_error, keywords_text
+from refarray.conformance.harness.producer import keywords_text
 
 
 def now() -> int:

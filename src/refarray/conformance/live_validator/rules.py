@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from refarray.conformance import judgements
+from refarray.conformance.cases import describe_error
 from refarray.conformance.findings import BROKEN, Finding, Outcome
-from refarray.conformance.harness.producer import describe_error
 from refarray.conformance.live_validator.calls import Call, ImportCall, Record
 from refarray.conformance.requirements import requirement
 from refarray.conformance.subjects.lookup import subject, version_of

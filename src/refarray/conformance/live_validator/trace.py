@@ -9,10 +9,11 @@ from typing import Any
 
 from refarray._hang_detector import communicate, patient
 from refarray._terminal import width, wrap_hanging
+from refarray.conformance.cases import describe_error
 from refarray.conformance.findings import Finding
 from refarray.conformance.harness.consumer import Consumer
 from refarray.conformance.harness.exchange import Arrival
-from refarray.conformance.harness.producer import Producer, describe_error
+from refarray.conformance.harness.producer import Producer
 from refarray.conformance.live_validator.calls import Step, lines, timeline_lines
 from refarray.conformance.live_validator.spy import spy
 from refarray.conformance.runner.messages import Say, answer, start

@@ -13,7 +13,7 @@ def text(runs: Iterable[Run]) -> str:
     """The numbers of requirements kept and tried, over all subjects, and a colour."""
     runs = list(runs)
     found = sum((totals(run.findings) for run in runs), Totals())
-    if any(run.broken for run in runs) or not found.tried + found.unknown:
+    if any(run.broken or run.mistakes for run in runs) or not found.tried + found.unknown:
         message, colour = "not tried", "lightgrey"
     elif found.unknown:
         message, colour = "error in the kit", "lightgrey"

@@ -52,6 +52,8 @@ def document(runs: Iterable[Run]) -> dict[str, Any]:
                 "asked": run.asked,
                 "version": run.version,
                 "broken": run.broken,
+                "dropped": [asdict(each) for each in run.dropped],
+                "conduct": run.conduct,
                 "seconds": round(run.seconds, 3),
                 "cases": len(run.findings),
                 "tried": coverage(run.findings).tried,

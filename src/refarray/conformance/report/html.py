@@ -91,6 +91,8 @@ def section(run: Run) -> Iterator[str]:
     """One subject: a fold per requirement, the worst first."""
     title = escape(run.title)
     yield f'<section id="{escape(run.subject)}"><h2>{title}</h2>'
+    for line in run.head():
+        yield f'<p class="broken">{escape(line)}</p>'
     if run.broken:
         yield f'<p class="broken">Could not be tried: {escape(run.broken)}</p></section>'
         return

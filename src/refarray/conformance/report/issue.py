@@ -46,10 +46,12 @@ def text(run: Run, name: str) -> str:
     title = run.title
     if run.broken:
         return f"{title} could not be tried: {run.broken}\n"
+    head = "".join(f"{line}\n" for line in run.head())
     found = deviations(run, asked.id)
     if not found:
         tried = any(f.id == asked.id and f.outcome is Outcome.PASS for f in run.findings)
-        return f"{title} {'keeps' if tried else 'has no case of'} {asked.id}: nothing to report\n"
+        verb = "keeps" if tried else "has no case of"
+        return f"{head}{title} {verb} {asked.id}: nothing to report\n"
     out = [
         f"# {title}: {asked.title}",
         "",
@@ -71,4 +73,4 @@ def text(run: Run, name: str) -> str:
         f"- {known['implementation']} {known['python']} on {known['system']}",
         f"- found by refarray {known['refarray']}: `{command}`",
     ]
-    return "\n".join(out) + "\n"
+    return head + "\n".join(out) + "\n"

@@ -59,19 +59,25 @@ def text(runs: Iterable[Run]) -> str:
         failures = sum(found.outcome is Outcome.FAIL for found in told)
         errors = sum(found.outcome in ERRORS for found in told)
         skipped = sum(found.outcome is Outcome.NOT_APPLICABLE for found in told)
+        missing = len(run.dropped) - len(run.mistakes)
         suite = ElementTree.SubElement(
             root,
             "testsuite",
             name=run.title,
-            tests=str(len(run.findings) or 1),
+            tests=str((len(run.findings) or 1) + len(run.dropped)),
             failures=str(failures),
-            errors=str(errors + bool(run.broken)),
-            skipped=str(skipped + len(run.findings) - len(told)),
+            errors=str(errors + bool(run.broken) + len(run.mistakes)),
+            skipped=str(skipped + len(run.findings) - len(told) + missing),
             time=f"{run.seconds:.3f}",
         )
         if run.broken:
             broken = ElementTree.SubElement(suite, "testcase", classname=run.subject, name="import")
             ElementTree.SubElement(broken, "error", message=printable(run.broken))
+        for each in run.dropped:
+            name = f"adapter {each.part}"
+            wrong = ElementTree.SubElement(suite, "testcase", classname=run.subject, name=name)
+            kind = "error" if each.mistake else "skipped"
+            ElementTree.SubElement(wrong, kind, message=printable(str(each)))
         for found in run.findings:
             case(suite, found)
     ElementTree.indent(root)

@@ -37,9 +37,16 @@ def describe_observation(found: Finding) -> str:
     return "; ".join(parts)
 
 
+def list_head(run: Run) -> Iterator[str]:
+    """What was dropped of the adapter and why, and the library's conduct."""
+    lines = [f"- {cell(line)}" for line in run.head()]
+    yield from [*lines, ""] if lines else []
+
+
 def section(run: Run) -> Iterator[str]:
     yield f"## {run.title}"
     yield ""
+    yield from list_head(run)
     if run.broken:
         yield f"Could not be tried: `{run.broken}`"
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from refarray.conformance.findings import Finding, Outcome, Run
-from refarray.conformance.report.markdown import cell, describe_level
+from refarray.conformance.report.markdown import cell, describe_level, list_head
 from refarray.conformance.report.totals import coverage, totals
 from refarray.conformance.requirements import families, requirement
 
@@ -58,6 +58,7 @@ def lists(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
 def page(run: Run) -> Iterator[str]:
     yield f"# {run.title}"
     yield ""
+    yield from list_head(run)
     if run.broken:
         yield f"Could not be tried: {cell(run.broken)}"
         return

@@ -105,6 +105,8 @@ def text(runs: Iterable[Run], *, colour: bool = False, every: bool = False) -> s
     out: list[str] = []
     for run in runs:
         out.append(colour_text(run.title, "1", colour))
+        for line in run.head():
+            out += [*wrap_hanging("  ", line, 4, columns)]
         if run.broken:
             out += [*wrap_hanging("  ", f"could not be tried: {run.broken}", 2, columns), ""]
             continue

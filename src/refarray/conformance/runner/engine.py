@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -12,10 +14,17 @@ from typing import Any
 
 from refarray._terminal import suggestion
 from refarray.conformance.cases import CHECKS, Check
-from refarray.conformance.findings import BROKEN, DEVIATIONS, Finding, Outcome, Run
+from refarray.conformance.findings import (
+    BROKEN,
+    DEVIATIONS,
+    Dropped,
+    Finding,
+    Outcome,
+    Run,
+)
 from refarray.conformance.requirements import Level, requirement
 from refarray.conformance.runner.fork_server import ForkServer
-from refarray.conformance.runner.worker import END
+from refarray.conformance.runner.worker import DROP, END, TRY
 from refarray.conformance.runner.worker_process import Broken, Died, Worker, how_it_ended
 from refarray.conformance.subjects.devices import check_choice, prepare
 from refarray.conformance.subjects.lookup import list_names
@@ -25,6 +34,8 @@ SHOWN = {*DEVIATIONS} - {Outcome.ERROR}
 """Outcomes of cases that do not hold; their repro is a script of its own."""
 PATIENCE = 3
 """Consecutive hangs after which the rest of a subject's cases is not tried."""
+MODE = "forks"
+"""How workers run cases: in forked children where they can, or "shared", in one process."""
 SIDE_BY_SIDE = 100
 """Runs of at least this many cases are divided between two processes."""
 Progress = Callable[[str, int, int], None]
@@ -121,6 +132,7 @@ def make_finding(
         derived=requirement(check.id).derived,
         harm=(what := harm(outcome, message)),
         provoked=check.provoked if what else "",
+        origin=message.get("origin", ""),
     )
 
 
@@ -134,6 +146,8 @@ class Trial:
         """By mode: "forks", and "devices" for the process that has loaded a driver."""
         self.fork_server: ForkServer | None = None
         """Forks further workers; None until the first worker has started one."""
+        self.owner: bool = True
+        """Whether it ends the fork server."""
         self.without: str | None = None
         """As Worker.without; None until the first worker has started."""
         self.dead: set[str] = set()
@@ -142,8 +156,22 @@ class Trial:
         """The library that is tried; None until a worker has imported it."""
         self.inherits: str = ""
         """As Subject.inherits; empty until a worker has imported the subject."""
+        self.imports: bool = False
+        """Whether the adapter has a from_dlpack."""
         self.hangs: int = 0
         """The number of consecutive hangs."""
+        self.tried: bool = False
+        """Whether the adapter has been tried; run.dropped is what no case uses of it."""
+        self.broken: str = ""
+        """Why the subject cannot be tried."""
+
+    def make_sibling(self) -> Trial:
+        """Another trial of the subject, which need not import it or try its adapter again."""
+        self.worker(MODE)
+        out = Trial(self.run.subject, self.devices)
+        out.fork_server, out.owner = self.fork_server, False
+        out.tried, out.run.dropped = True, self.run.dropped
+        return out
 
     def try_one(self, check: Check) -> Finding:
         """One finding. Broken if the subject cannot be imported, or hangs in PATIENCE cases."""
@@ -164,15 +192,20 @@ class Trial:
                 return {"held": None, "observed": f"it died: see {name}"}
         if check.devices and (why := self.no_devices()):
             return {"held": None, "observed": why}
-        mode = "devices" if check.devices else "forks"
+        mode = "devices" if check.devices else MODE
         worker = self.worker(mode)
         if check.exits and not worker.forks:
             return self.alone(check)
         try:
             message = worker.ask(check)
-        except Died as end:
+        except Died as end:  # what an earlier case has started may end the process
             del self.workers[mode]
-            message = describe_death(end, worker)
+            message = self.alone(check)
+            if "died" not in message:
+                self.note([f"ends its process ({end}), not in a case of its own"], check.name)
+            return message
+        self.note(message.get("conduct") or (), check.name)
+        worker.forks = message.get("forks", worker.forks)
         if message.get("at_exit"):
             return self.alone(check)
         broken = outcome(check, {**message}).failed
@@ -183,37 +216,94 @@ class Trial:
             return self.alone(check)
         return message
 
+    def note(self, seen: Iterable[str], when: str) -> None:
+        """Keeps what the library did to its process, each thing once."""
+        for what in seen:
+            line = f"{self.run.name or self.run.subject} {what}"
+            if not any(each.startswith(line) for each in self.run.conduct):
+                self.run.conduct.append(f"{line} ({when})")
+
     def worker(self, mode: str) -> Worker:
-        """The worker of that mode, started if necessary."""
+        """The worker of that mode, started if necessary. Broken if the subject cannot be tried."""
+        if self.broken:
+            raise Broken(self.broken)
         if mode not in self.workers:
-            self.workers[mode] = self.start_worker(mode)
+            try:
+                self.workers[mode] = self.start_worker(mode)
+            except Broken as why:
+                self.broken = str(why)
+                raise
             self.run.name = self.workers[mode].name
             self.run.version = self.workers[mode].version
             self.without = self.workers[mode].without
+            self.note(self.workers[mode].conduct, "at its import")
             self.library = self.workers[mode].library
             self.inherits = self.workers[mode].inherits
+            self.imports = self.workers[mode].imports
+        if not self.tried:
+            self.tried = True
+            self.run.dropped = self.try_adapter(mode)
+            self.drop_from(self.worker(mode))
+        parts = {each.part for each in self.run.dropped}
+        if "arrays['plain']" in parts and (not self.imports or "from_dlpack" in parts):
+            self.broken = f"the adapter is wrong: {self.run.dropped[0]}"
+            raise Broken(self.broken)
         return self.workers[mode]
+
+    def try_adapter(self, mode: str) -> list[Dropped]:
+        """Tries each expression of the adapter, and those after one that ends the process."""
+        skip: list[str] = []
+        crashed: list[Dropped] = []
+        while True:
+            worker = self.worker(mode)
+            try:
+                message = worker.send(f"{TRY} {json.dumps(skip)}")
+            except Died as end:
+                self.workers.pop(mode)
+                message = describe_death(end, worker)
+            if "dropped" in message:
+                return crashed + [Dropped(**each) for each in message["dropped"]]
+            if not message["repro"]:
+                return crashed
+            step = json.loads(message["repro"])
+            skip.append(step["step"])
+            if not step["exchange"]:
+                why = f"it ends the process: {message['died']}"
+                crashed.append(Dropped(step["part"], step["expression"], why, worker.place))
+
+    def drop_from(self, worker: Worker) -> None:
+        """Tells a worker what it must not use of the adapter."""
+        if self.run.dropped:
+            parts = {each.part: f"{each.expression}: {each.why}" for each in self.run.dropped}
+            worker.send(f"{DROP} {json.dumps(parts)}")
 
     def start_worker(self, mode: str) -> Worker:
         """A new worker, forked by the fork server if there is one."""
-        if self.fork_server is not None and mode != "devices":
+        out = self.fork_worker(mode) if mode != "devices" else None
+        if out is None:
+            if mode == "devices":
+                prepare(self.devices)
+            out = Worker(self.run.subject, mode, self.devices)
+            self.fork_server = out.fork_server or self.fork_server
+        self.drop_from(out)
+        return out
+
+    def fork_worker(self, mode: str) -> Worker | None:
+        """A worker from the fork server; None if there is none, or if it has died."""
+        if self.fork_server is not None:
             try:
                 return Worker(self.run.subject, mode, self.devices, self.fork_server)
-            except OSError:  # the fork server has died
+            except OSError:
                 self.fork_server.close()
-                self.fork_server = None
-        if mode == "devices":
-            prepare(self.devices)
-        out = Worker(self.run.subject, mode, self.devices)
-        self.fork_server = out.fork_server or self.fork_server
-        return out
+                self.fork_server = None  # it has died
+        return None
 
     def no_devices(self) -> str:
         """Why no device check applies to the subject; empty if they may."""
         if self.devices == "none":
             return "no devices were asked for"
         if self.without is None:
-            self.worker("forks")
+            self.worker(MODE)
         return self.without or ""
 
     def alone(self, check: Check) -> dict[str, Any]:
@@ -249,9 +339,9 @@ class Trial:
     def close(self) -> None:
         while self.workers:
             self.workers.popitem()[1].close()
-        if self.fork_server is not None:
+        if self.fork_server is not None and self.owner:
             self.fork_server.close()
-            self.fork_server = None
+        self.fork_server = None
 
 
 def describe_death(end: Died, worker: Worker) -> dict[str, Any]:
@@ -280,7 +370,7 @@ def run_subject(
     in another one. `devices` is the value of --devices. Never raises because of the subject."""
     where = check_choice(devices)
     parts = halves(checks) if len(checks) >= SIDE_BY_SIDE else [checks]
-    trials = [Trial(subject, where) for _ in parts]
+    trials = [Trial(subject, where)]
     started = time.monotonic()
 
     def work(trial: Trial, part: Sequence[Check]) -> None:
@@ -291,13 +381,21 @@ def run_subject(
                     progress(subject, sum(len(each.run.findings) for each in trials), len(checks))
         except Broken as why:
             trial.run.broken = f"{why}{similar(subject, str(why))}"
-        finally:
-            trial.close()
 
-    with ThreadPoolExecutor(len(parts)) as pool:
-        list(pool.map(work, trials, parts))
+    try:
+        with contextlib.suppress(Broken):  # the first case reports it
+            trials += [trials[0].make_sibling() for _ in parts[1:]]
+        with ThreadPoolExecutor(len(trials)) as pool:
+            list(pool.map(work, trials, parts))
+    finally:
+        for trial in reversed(trials):
+            trial.close()
     out = trials[0].run
     for other in trials[1:]:
+        for line in other.run.conduct:
+            known = [each.rpartition(" (")[0] for each in out.conduct]
+            if line.rpartition(" (")[0] not in known:
+                out.conduct.append(line)
         out.findings += other.run.findings
         out.name = out.name or other.run.name
         out.version = out.version or other.run.version
@@ -312,12 +410,19 @@ def run_subject(
 
 
 def with_causes(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings, each with the case that shows the same mistake more directly, if it failed."""
-    shown = {each.name for each in findings if each.outcome in SHOWN}
+    """The findings, each with the case that shows the same mistake more directly, if it failed: one
+    that its check names, or the first of the worst findings of the same origin."""
+    failed = [each for each in findings if each.outcome in SHOWN]
+    shown = {each.name for each in failed}
+    first: dict[str, Finding] = {}
+    for each in sorted(failed, key=lambda each: DEVIATIONS.index(each.outcome)):
+        first.setdefault(each.origin, each)
     out = []
     for found in findings:
         check = CHECKS.get(found.name)
         causes = [name for name in check.same_as if name in shown] if check is not None else []
+        if found.outcome in SHOWN and found.origin and first[found.origin] is not found:
+            causes.append(first[found.origin].name)
         known = found.outcome in SHOWN and causes
         out.append(replace(found, same_as=causes[0]) if known else found)
     return out

@@ -9,23 +9,27 @@ import os
 import signal
 import socket
 import subprocess
+import threading
 import time
 from dataclasses import dataclass
 from io import FileIO
 
+from refarray.conformance.runner.conduct import take
+
 MESSAGE = 4096  # bytes; one request and one answer at a time
 
 
-def tend(other: socket.socket, answers: int) -> tuple[str, int] | None:
-    """Forks the server. Returns None in the calling process; in each worker that the server forks
-    later, returns the worker's mode and the descriptor for its answers."""
+def tend(other: socket.socket, *own: int) -> tuple[str, int, int] | None:
+    """Forks the server, which closes the calling process's `own` descriptors: an open copy would
+    hide the EOF of a dead worker. Returns None in the calling process; in each worker that the
+    server forks later, its mode and its descriptors for requests and answers."""
     if os.fork() != 0:
         other.close()
         return None
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)
-    for descriptor in (answers, nothing):  # an open copy would hide the EOF of a dead worker
+    for descriptor in (*own, nothing):
         os.close(descriptor)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(OSError):
@@ -43,12 +47,9 @@ def tend(other: socket.socket, answers: int) -> tuple[str, int] | None:
             if child == 0:
                 other.close()
                 signal.signal(signal.SIGINT, signal.default_int_handler)
-                os.dup2(given[0], 0)
-                os.dup2(given[2], 1)
                 os.dup2(given[2], 2)
-                os.close(given[0])
                 os.close(given[2])
-                return asked["fork"], given[1]
+                return asked["fork"], take(given[0]), take(given[1])
             for descriptor in given:
                 os.close(descriptor)
             other.sendall(json.dumps(child).encode())
@@ -61,31 +62,32 @@ class ForkServer:
 
     def __init__(self, other: socket.socket) -> None:
         self.other = other
+        self.lock = threading.Lock()
+        """Two threads of the engine ask the same server."""
 
     def ask(self, question: dict[str, str | int], given: list[int] | None = None) -> int | None:
         """The answer to one request."""
-        socket.send_fds(self.other, [json.dumps(question).encode()], given or [])
-        answer = self.other.recv(MESSAGE)
+        with self.lock:
+            socket.send_fds(self.other, [json.dumps(question).encode()], given or [])
+            answer = self.other.recv(MESSAGE)
         if not answer:
             raise OSError("the fork server has ended")
         out: int | None = json.loads(answer)
         return out
 
-    def fork(self, mode: str, answers: int) -> Forked:
-        """A new worker, which writes its answers to a descriptor."""
-        reads, requests = os.pipe()
+    def fork(self, mode: str, requests: int, answers: int) -> Forked:
+        """A new worker, which reads its requests from a descriptor and writes its answers to
+        another."""
         errors, writes = os.pipe()
         try:
-            pid = self.ask({"fork": mode}, [reads, answers, writes])
+            pid = self.ask({"fork": mode}, [requests, answers, writes])
             assert pid is not None
         except OSError:
-            os.close(requests)
             os.close(errors)
             raise
         finally:
-            os.close(reads)
             os.close(writes)
-        return Forked(self, pid, FileIO(requests, "w"), FileIO(errors))
+        return Forked(self, pid, FileIO(errors))
 
     def close(self) -> None:
         """Ends the fork server; its workers continue."""
@@ -98,7 +100,6 @@ class Forked:
 
     fork_server: ForkServer
     pid: int
-    stdin: FileIO
     stderr: FileIO
     returncode: int | None = None
 

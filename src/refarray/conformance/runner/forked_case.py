@@ -9,8 +9,9 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
-from refarray._hang_detector import LOOK_SECONDS, HangDetector
-from refarray.conformance.runner.messages import Say
+from refarray._hang_detector import LONGEST, LOOK_SECONDS, HangDetector
+from refarray.conformance.runner.conduct import take
+from refarray.conformance.runner.messages import Say, sayer
 
 CHUNK = 65536
 
@@ -28,16 +29,11 @@ def in_child(
     the child has to shut the interpreter down. Returns the messages, and how the child died: "" if
     it exited, "hang" if it did not. With `leaves` the child also shuts the interpreter down, and a
     crash or hang there counts."""
-    read, write = os.pipe()
+    read, write = map(take, os.pipe())
     child = os.fork()
     if child == 0:
         os.close(read)
-
-        def say(message: dict[str, Any]) -> None:
-            data = (json.dumps(message) + "\n").encode()
-            while data:
-                data = data[os.write(write, data) :]
-
+        say = sayer(write)
         try:
             leaves = work(say, write) or leaves
         except BaseException:  # SystemExit, too: the parent reports that there was no answer
@@ -47,14 +43,14 @@ def in_child(
         os._exit(0)
     os.close(write)
     try:
-        said, ended = receive(read, HangDetector(child, most))
+        said, status = receive(read, HangDetector(child, LONGEST * most, cpu=most))
     finally:
         os.close(read)
-    if not ended:
+    if status is None:
         os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
+        os.waitpid(child, 0)
     messages = [json.loads(line) for line in said.splitlines(keepends=True) if line[-1:] == b"\n"]
-    if not ended:
+    if status is None:
         return messages, "hang"
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
@@ -64,16 +60,28 @@ def in_child(
     return messages, "" if answered and code == 0 else f"left with exit status {code}"
 
 
-def receive(pipe: int, hang_detector: HangDetector) -> tuple[bytes, bool]:
-    """Reads a pipe until EOF or the timeout; also returns whether EOF was reached."""
-    answer = b""
-    while True:
-        ready, _, _ = select.select([pipe], [], [], LOOK_SECONDS)
-        if not ready:
-            if hang_detector.over():
-                return answer, False
+def receive(pipe: int, hang_detector: HangDetector) -> tuple[bytes, int | None]:
+    """Reads a pipe until the child has exited, and returns its wait status; None if it hangs. The
+    EOF alone does not tell: a process that the library has forked keeps the pipe open."""
+    answer, pipes, status = b"", [pipe], None
+    while status is None:
+        ready = select.select(pipes, [], [], LOOK_SECONDS if pipes else 0.001)[0]
+        if ready and (chunk := os.read(pipe, CHUNK)):
+            answer += chunk
             continue
-        chunk = os.read(pipe, CHUNK)
-        if not chunk:
-            return answer, True
+        pipes = [] if ready else pipes
+        status = poll(hang_detector.pid)
+        if status is None and not ready and hang_detector.over():
+            return answer, None
+    while pipes and select.select(pipes, [], [], 0)[0] and (chunk := os.read(pipe, CHUNK)):
         answer += chunk
+    return answer, status
+
+
+def poll(child: int) -> int | None:
+    """The wait status of a child; None while it runs."""
+    try:
+        ended, status = os.waitpid(child, os.WNOHANG)
+    except ChildProcessError:  # the library has taken the status
+        return 0
+    return status if ended else None

@@ -13,10 +13,16 @@ Say = Callable[[dict[str, Any]], None]
 
 
 def sayer(descriptor: int) -> Say:
-    """A function that writes messages to a file descriptor."""
+    """A function that writes messages to a file descriptor. A copy of this process that a library
+    has forked ends there: two processes must not answer."""
+    own = os.getpid()
 
     def say(message: dict[str, Any]) -> None:
-        os.write(descriptor, (json.dumps(message) + "\n").encode())
+        if os.getpid() != own:
+            os._exit(0)
+        data = (json.dumps(message) + "\n").encode()
+        while data:
+            data = data[os.write(descriptor, data) :]
 
     return say
 

@@ -16,9 +16,8 @@ import socket
 import sys
 import time
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
 from typing import Any
 
 from refarray.conformance import _adversary
@@ -28,13 +27,18 @@ from refarray.conformance.cases import (
     CheckResult,
     NotApplicable,
     announce,
+    describe_error,
     is_raised_by_subject,
     kit_failures,
+    origin,
+    raised,
 )
+from refarray.conformance.harness.adapter import AdapterTrial, without
 from refarray.conformance.harness.consumer import Consumer
 from refarray.conformance.harness.exchange import Pair
-from refarray.conformance.harness.producer import Producer, describe_error
+from refarray.conformance.harness.producer import Producer
 from refarray.conformance.requirements import Level
+from refarray.conformance.runner.conduct import Conduct, take, threads
 from refarray.conformance.runner.fork_server import tend
 from refarray.conformance.runner.forked_case import Leave, in_child
 from refarray.conformance.runner.messages import Say, sayer
@@ -50,6 +54,9 @@ from refarray.conformance.subjects.lookup import subject
 
 CASE_SECONDS = 24.0
 """The timeout of one risky case in its child, as long as it makes progress."""
+TRY, DROP = "adapter", "drop"
+"""Sent with JSON instead of a check's name: try the adapter without these steps; use none of these
+parts of it."""
 END = "end"
 """Sent instead of a check's name: return from main, so that the interpreter shuts down."""
 
@@ -68,6 +75,7 @@ def message_of(result: CheckResult, invert: bool) -> dict[str, Any]:
         "wrong": result.wrong,
         "at_exit": asdict(result.at_exit) if result.at_exit else None,
         "harm": result.harm,
+        "origin": "" if held else origin(result.observed),
     }
 
 
@@ -120,6 +128,7 @@ def judge(check: Check, probe: Any, invert: bool = False) -> dict[str, Any]:
     """
     started = time.perf_counter()
     kit_failures.clear()
+    raised.clear()
     out: dict[str, Any] = {"repro": "", "parts": {}}
     try:
         result: CheckResult = check.probe(probe)
@@ -129,19 +138,13 @@ def judge(check: Check, probe: Any, invert: bool = False) -> dict[str, Any]:
         out |= {"held": None, "observed": str(reason)}
     except Exception as error:
         if is_raised_by_subject(error):
-            out |= {"held": False, "observed": describe_error(error)}
+            observed = describe_error(error)
+            out |= {"held": False, "observed": observed, "origin": origin(observed)}
         else:
             out |= kit_error(traceback.format_exc())
     if kit_failures:
         out |= kit_error(kit_failures[0])
     return {**out, "seconds": time.perf_counter() - started}
-
-
-def threads() -> int:
-    """The number of threads of this process; 1 without /proc."""
-    with contextlib.suppress(OSError):
-        return sum(1 for _ in Path("/proc/self/task").iterdir())
-    return 1
 
 
 NOTHING: dict[str, Any] = {"held": None, "observed": "", "repro": "", "parts": {}, "seconds": 0.0}
@@ -151,11 +154,46 @@ NOTHING: dict[str, Any] = {"held": None, "observed": "", "repro": "", "parts": {
 class Bench:
     """The probes of one subject, and the messages of trials that decide several checks."""
 
-    def __init__(self, probes: Mapping[str, Any], forks: bool, say: Say) -> None:
+    def __init__(self, probes: Mapping[str, Any], forks: bool, say: Say, conduct: Conduct) -> None:
         self.probes = probes
         self.forks = forks
         self.say = say
+        self.conduct = conduct
         self.trials: dict[str, dict[str, Any]] = {}
+
+    def observe_process(self, check: Check) -> dict[str, Any]:
+        """Undoes what the library did to this process in a case. If it has started threads, no
+        further case is forked from here."""
+        seen = self.conduct.restore(check.exits)
+        if self.forks and self.conduct.threads > 1:
+            self.forks = False
+        return {"conduct": seen, "forks": self.forks}
+
+    def try_adapter(self, skip: list[str]) -> dict[str, Any]:
+        """The message with what has to be dropped of the adapter, or how the trial died."""
+
+        def work(say: Say, _: int = -1) -> bool:
+            with send_announcements(say):
+                trial = AdapterTrial(self.probes["producer"], self.probes["consumer"], skip)
+                say({"held": None, "dropped": [asdict(each) for each in trial.run()]})
+            return False
+
+        if not self.forks:
+            work(self.say)
+            return {}
+        messages, died = in_child(work, CASE_SECONDS)
+        if died:
+            step = next((each["about"] for each in reversed(messages) if "about" in each), "")
+            return {"died": died, "repro": step}
+        return messages[-1]
+
+    def drop(self, dropped: Mapping[str, str]) -> dict[str, Any]:
+        """Leaves parts of the adapter out of every further case."""
+        producer, consumer = self.probes["producer"], self.probes["consumer"]
+        producer.dropped, consumer.dropped = dict(dropped), dropped.get("from_dlpack", "")
+        for probe in (producer, consumer):
+            probe.subject = replace(probe.subject, **without(probe.subject, dropped))
+        return {"held": None}
 
     def answer(self, check: Check) -> dict[str, Any]:
         if reason := find_excuse(self.probes["producer"].subject, check):
@@ -190,7 +228,7 @@ class Bench:
         def work(say: Say, descriptor: int) -> bool:
             with send_announcements(say):
                 message = judge(check, probe)
-                say(message)
+                say({**message, "conduct": self.conduct.restore(check.exits)})
             return decide_at_exit(message, descriptor)
 
         started = time.perf_counter()
@@ -229,14 +267,14 @@ def probes_of(producer: Producer, consumer: Consumer) -> dict[str, Any]:
 
 
 def serve(
-    name: str, mode: str, devices: str, requests: Iterable[str], answers: int, fork_server: int
+    name: str, mode: str, devices: str, requests: int, answers: int, fork_server: int
 ) -> bool:
     """Imports the subject, then answers each request: the name of a check per line. Returns whether
     the interpreter has to shut down, because the last check is about that."""
     from refarray.conformance.suite import load
 
     load()
-    say, is_fork_server = sayer(answers), False
+    say, is_fork_server, conduct = sayer(answers), False, Conduct()
     try:
         found = subject(name)
         where = resolve(devices, found.devices)
@@ -244,10 +282,13 @@ def serve(
             start(where)
         producer = Producer(found)
         consumer = Consumer(producer.subject, producer.namespace)
+        done = conduct.restore()
         if fork_server >= 0 and threads() == 1:
             is_fork_server = True
-            if (forked := tend(socket.socket(fileno=fork_server), answers)) is not None:
-                mode, say, is_fork_server = forked[0], sayer(forked[1]), False
+            forked = tend(socket.socket(fileno=fork_server), answers, requests)
+            if forked is not None:
+                mode, requests, answers = forked
+                say, is_fork_server, conduct = sayer(answers), False, Conduct()
         why = find_lacking(producer, consumer)
     except BaseException as error:  # SystemExit too: a subject may leave at import
         why = f"{type(error).__name__}: {error}"
@@ -255,48 +296,63 @@ def serve(
         say({"broken": why})
         return False
     forks = mode == "forks" and threads() == 1
-    without = without_devices(producer, where)
     say(
         {
             "name": found.name,
             "version": found.version,
             "forks": forks,
-            "without": without,
+            "without": without_devices(producer, where),
             "inherits": found.inherits,
             "fork_server": is_fork_server,
             "imports": found.imports,
             "alone": found.alone or found.imports,
             "values": found.values or values_of(producer),
+            "place": found.place,
+            "imports_arrays": bool(found.from_dlpack),
+            "conduct": [*done, *conduct.restore()],
         }
     )
-    bench = Bench(probes_of(producer, consumer), forks, say)
+    bench = Bench(probes_of(producer, consumer), forks, say, conduct)
     gc.freeze()  # a collection in a child would copy every page of the imported modules
+    return answer_all(bench, mode, requests, answers)
+
+
+def answer_all(bench: Bench, mode: str, requests: int, answers: int) -> bool:
+    """Answers each request; returns as serve() does."""
     exits = False
-    for line in requests:
-        if line.strip() == END:
-            say({"held": None})
+    for line in os.fdopen(requests, encoding="utf-8"):
+        request, _, data = line.strip().partition(" ")
+        if request in {TRY, DROP}:
+            work = bench.try_adapter if request == TRY else bench.drop
+            if message := work(json.loads(data)):
+                bench.say(message)
+            continue
+        if request == END:
+            bench.say({"held": None})
             exits = True
             continue
-        check = CHECKS[line.strip()]
+        check = CHECKS[request]
         try:
             message = bench.answer(check)
         except Exception:  # outside judge() no code of the subject runs
             message = kit_error(traceback.format_exc())
-        say(message)
+        bench.say({**message, **bench.observe_process(check)})
         late = mode == "alone" and decide_at_exit(message, answers)
-        exits = late or (check.exits and not forks)
+        exits = late or (check.exits and not bench.forks)
     return exits
 
 
 def main() -> None:
-    """Arguments: the file descriptor for answers; the subject; the mode ("forks", or "alone" and
-    "devices", in which checks have no child processes); the value of --devices; the descriptor of
-    the fork server's socket, or -1. Requests arrive on standard input."""
-    os.dup2(2, 1)  # the subject's output must not mix with the answers
+    """Arguments: the descriptors for requests and answers; the subject; the mode ("forks",
+    "shared", or "alone" and "devices", in which checks have no child processes); the value of
+    --devices; the descriptor of the fork server's socket, or -1."""
     faulthandler.enable()
     try:
-        name, mode, devices = sys.argv[2:5]
-        if serve(name, mode, devices, sys.stdin, int(sys.argv[1]), int(sys.argv[5])):
+        requests, answers, fork_server = (
+            take(int(each)) if each != "-1" else -1 for each in (*sys.argv[1:3], sys.argv[6])
+        )
+        name, mode, devices = sys.argv[3:6]
+        if serve(name, mode, devices, requests, answers, fork_server):
             return
     except Leave:  # a child, which shuts the interpreter down
         return

@@ -14,15 +14,15 @@ import sys
 import time
 from typing import IO, Any
 
-from refarray._hang_detector import IDLE_SECONDS, LOOK_SECONDS, HangDetector, kill
+from refarray._hang_detector import IDLE_SECONDS, LONGEST, LOOK_SECONDS, HangDetector, kill
 from refarray.conformance.cases import Check
 from refarray.conformance.runner.fork_server import Forked, ForkServer
 from refarray.conformance.subjects.subject import Library
 
 SECONDS = 30.0
-"""The timeout of one case, as long as it makes progress."""
+"""The processor time of one case."""
 IMPORT_SECONDS = 60.0
-"""The timeout of importing a subject."""
+"""The processor time of importing a subject, and how long it may wait for something."""
 START = "from refarray.conformance.runner.worker import main; main()"
 TAIL = 2000  # bytes of stderr that are kept for the message about a dead worker
 
@@ -40,16 +40,16 @@ class Broken(Exception):
 
 
 def start(
-    subject: str, mode: str, devices: str, answers: int
+    subject: str, mode: str, devices: str, requests: int, answers: int
 ) -> tuple[subprocess.Popen[bytes], socket.socket | None]:
     """A new worker process, and the engine's end of its fork server's socket, if any."""
     quiet = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     ours, theirs = socket.socketpair() if mode == "forks" else (None, None)
-    descriptors = [answers, *([] if theirs is None else [theirs.fileno()])]
-    names = [str(number) for number in (*descriptors, -1)][:2]
+    descriptors = [requests, answers, *([] if theirs is None else [theirs.fileno()])]
+    names = [str(number) for number in (*descriptors, -1)][:3]
     process = subprocess.Popen(
-        [sys.executable, "-c", START, names[0], subject, mode, devices, names[1]],
-        stdin=subprocess.PIPE,
+        [sys.executable, "-c", START, *names[:2], subject, mode, devices, names[2]],
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         pass_fds=descriptors,
@@ -73,22 +73,25 @@ class Worker:
         fork_server: ForkServer | None = None,
     ) -> None:
         read, write = os.pipe()
+        asked, ask = os.pipe()
         self.fork_server: ForkServer | None = None
         """Forks further workers, if the import has started no threads."""
         self.process: subprocess.Popen[bytes] | Forked
         try:
             if fork_server is None:
-                self.process, other = start(subject, mode, devices, write)
+                self.process, other = start(subject, mode, devices, asked, write)
             else:
-                self.process, other = fork_server.fork(mode, write), None
+                self.process, other = fork_server.fork(mode, asked, write), None
         except OSError:
             os.close(read)
+            os.close(ask)
             raise
         finally:
+            os.close(asked)
             os.close(write)
-        assert self.process.stdin is not None and self.process.stderr is not None
+        assert self.process.stderr is not None
         self.answers: IO[bytes] = os.fdopen(read, "rb", buffering=0)  # closed by close()
-        self.requests: IO[bytes] = self.process.stdin
+        self.requests: IO[bytes] = os.fdopen(ask, "wb", buffering=0)
         self.errors: IO[bytes] = self.process.stderr
         self.said: bytes = b""
         self.printed: bytes = b""
@@ -99,7 +102,7 @@ class Worker:
         # Twice as long as for a forked child, so that the worker can report the child's hang.
         self.idle: float = 2 * IDLE_SECONDS if mode == "forks" else IDLE_SECONDS
         try:
-            hello = self._answer(IMPORT_SECONDS, IMPORT_SECONDS / 2)
+            hello = self._answer(IMPORT_SECONDS, IMPORT_SECONDS)
         except Died as end:
             self.close()
             raise Broken(f"{end}{self._last_words()}") from None
@@ -122,7 +125,13 @@ class Worker:
             self.name, self.version, hello["imports"], hello["alone"], hello["values"]
         )
         self.forks: bool = hello["forks"]
+        self.conduct: list[str] = hello["conduct"]
+        """What the import did to the process."""
         self.inherits: str = hello["inherits"]
+        self.place: str = hello["place"]
+        """The file and the line of the adapter."""
+        self.imports: bool = hello["imports_arrays"]
+        """Whether the adapter has a from_dlpack."""
         self.without: str = hello["without"]
         """Why no device check applies; empty if they may."""
 
@@ -144,17 +153,19 @@ class Worker:
 
     def _answer(self, seconds: float, idle: float = 0.0) -> dict[str, Any]:
         """The next message. Keeps the tail of stderr."""
-        hang_detector = HangDetector(self.process.pid, seconds, idle or self.idle)
+        quiet = idle or min(self.idle, seconds)
+        hang_detector = HangDetector(self.process.pid, LONGEST * seconds, quiet, seconds)
         pipes = [self.answers, self.errors]
         while b"\n" not in self.said:
             ready, _, _ = select.select(pipes, [], [], min(LOOK_SECONDS, seconds))
             if not ready:
+                if self.process.poll() is not None:  # what it has forked keeps the pipes open
+                    raise Died(how_it_ended(self.close()), False)
                 if not hang_detector.over():
                     continue
                 kill(self.process.pid)
                 self.close()
-                late = time.monotonic() >= hang_detector.end
-                raise Died(f"no answer in {seconds:g} s" if late else "it hangs", True)
+                raise Died(f"no answer in {seconds:g} s" if idle else "it hangs", True)
             for pipe in ready:
                 chunk = os.read(pipe.fileno(), 65536)
                 if pipe is self.errors:
@@ -176,7 +187,9 @@ class Worker:
     def end(self) -> int | None:
         """Lets the process exit by itself: the exit status, or None if it hangs."""
         self.requests.close()
-        hang_detector = HangDetector(self.process.pid, SECONDS)
+        hang_detector = HangDetector(
+            self.process.pid, LONGEST * SECONDS, min(IDLE_SECONDS, SECONDS), SECONDS
+        )
         while self.process.poll() is None and not hang_detector.over():
             time.sleep(LOOK_SECONDS / 10)
         status = self.process.poll()

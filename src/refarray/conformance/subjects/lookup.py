@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from importlib import import_module, metadata
 
@@ -9,7 +10,10 @@ from refarray.conformance.subjects.capsule_libraries import CAPSULE_LIBRARIES
 from refarray.conformance.subjects.libraries import LIBRARIES
 from refarray.conformance.subjects.subject import Subject, array_api
 
-ADAPTERS = {**LIBRARIES, **CAPSULE_LIBRARIES}
+ADAPTERS = {
+    name: replace(each, versions_differ=True)
+    for name, each in {**LIBRARIES, **CAPSULE_LIBRARIES}.items()
+}
 """The adapters that come with the kit, by name."""
 GROUP = "refarray.conformance.subjects"
 """The entry point group under which packages register adapters."""
@@ -24,6 +28,7 @@ def generic(module: str) -> Subject:
         dtype=f"{module}.ones(3, dtype={module}.{{}})",
         from_dlpack=f"{module}.from_dlpack({{}})",
         array_api=True,
+        versions_differ=True,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -12,24 +14,24 @@ from refarray.conformance.subjects import devices as on_devices
 
 KINDS = {
     "plain": "six contiguous float32 values, 0 to 5",
-    "strided": "every second of six values",
-    "reversed": "six values in reverse order",
-    "transposed": "two rows of three, transposed",
+    "strided": "every second of the values 0 to 5",
+    "reversed": "the values 0 to 5 in reverse order",
+    "transposed": "the values 0 to 5 as two rows of three, transposed",
     "broadcast": "one value repeated three times, without a copy",
     "scalar": "a 0-d array",
     "empty": "no elements",
     "empty2": "shape (2, 0)",
     "one": "shape (1, 1)",
-    "readonly": "six read-only values",
+    "readonly": "the read-only values 0 to 5",
     "unaligned-strides": "strides that are not a multiple of the item size",
     "unexportable": "data that DLPack cannot describe",
     "sparse": "a sparse array",
     "swapped": "data in the other byte order",
-    "offset": "a contiguous slice that does not begin at its storage's first element",
-    "inner": "two rows of two, with an offset and a gap between the rows",
-    "permuted": "three axes, the last two swapped",
-    "odd": "37 values, which no vector width divides",
-    "readonly-strided": "every second of six read-only values",
+    "offset": "the values 2, 3 and 4: a contiguous slice of the values 0 to 5",
+    "inner": "the values 1, 2 and 5, 6: the two inner columns of two rows of four",
+    "permuted": "the values 0 to 23 in shape (2, 3, 4), the last two axes swapped",
+    "odd": "the 37 values 0 to 36, a number that no vector width divides",
+    "readonly-strided": "every second of the read-only values 0 to 5",
     "frozen": "values over memory that nobody may write, such as bytes or a read-only file",
     "conjugate": "complex64 values whose conjugation is not done yet",
     "negative": "float32 values whose negation is not done yet",
@@ -55,7 +57,8 @@ KINDS = {
     "bits": "booleans of one bit",
     "second-device": "six values on another device than that of new arrays",
 }
-"""The kinds of arrays that checks use. A subject without a kind leaves it out."""
+"""The kinds of arrays that checks use. A subject without a kind leaves it out. What a kind contains
+is in promises.py; the kit compares it with what the library says before it runs a check."""
 
 UNUSUAL = frozenset(list(KINDS)[list(KINDS).index("frozen") :])
 """The kinds that libraries may refuse to export; a matrix of exchanges does not send them."""
@@ -142,6 +145,20 @@ class Subject:
     """The statements that a repro without refarray begins with; `imports` if it is empty."""
     note: str = ""
     """A remark on the adapter, shown in reports."""
+    versions_differ: bool = False
+    """Whether the adapter is for several versions of the library: an expression that raises makes
+    its cases not applicable, and is no mistake of the adapter."""
+    place: str = ""
+    """The file and the line of the adapter, for messages; found by itself."""
+
+    def __post_init__(self) -> None:
+        frame = sys._getframe(1)
+        while frame.f_code.co_filename in {__file__, dataclasses.__file__, "<string>"}:
+            if frame.f_back is None:
+                return
+            frame = frame.f_back
+        if not self.place:
+            object.__setattr__(self, "place", f"{frame.f_code.co_filename}:{frame.f_lineno}")
 
     @property
     def version(self) -> str:

@@ -6,9 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 from refarray.conformance import _adversary
-from refarray.conformance.cases import CheckResult, NotApplicable, about, subject_code
+from refarray.conformance.cases import (
+    CheckResult,
+    NotApplicable,
+    about,
+    describe_error,
+    note_raised,
+    subject_code,
+)
 from refarray.conformance.harness.corpus import FLOATS
-from refarray.conformance.harness.producer import Producer, describe_error
+from refarray.conformance.harness.producer import Producer
 from refarray.conformance.suite.exports import SubjectCalls
 
 NAME = "__dlpack_c_exchange_api__"
@@ -65,6 +72,7 @@ def attempt(function: Callable[[Any], Any], argument: Any) -> Any:
     except AssertionError as error:
         raise NotApplicable(f"CAPI-09 judges it: {error}") from error
     except Exception as error:
+        note_raised(error)
         return error
 
 

@@ -67,7 +67,7 @@ class Reading:
     def reads(self, strides: Sequence[int]) -> bool:
         """Whether the values are right when read with these strides."""
         try:
-            return bool(self.read(strides) == self.said.values)
+            return self.said.agrees(self.read(strides))
         except Unreadable:
             return False
 
@@ -82,7 +82,7 @@ class Reading:
         except Unreadable as error:
             return False, f"{error}"
         said = memory.brief(self.said.values)
-        if found == self.said.values:
+        if self.said.agrees(found):
             return True, f"{said}"
         return False, f"the library reads {said}, the memory holds {memory.brief(found)}"
 

@@ -5,9 +5,14 @@ from __future__ import annotations
 from array import array
 from typing import Any
 
-from refarray.conformance.cases import CheckResult, NotApplicable, check, subject_code
+from refarray.conformance.cases import (
+    CheckResult,
+    NotApplicable,
+    check,
+    describe_error,
+    subject_code,
+)
 from refarray.conformance.harness.consumer import Consumer, Import
-from refarray.conformance.harness.producer import describe_error
 
 
 def asarray(consumer: Consumer) -> tuple[str, Any]:

@@ -10,11 +10,11 @@ from refarray.conformance.cases import (
     CheckResult,
     NotApplicable,
     check,
+    describe_error,
     subject_code,
 )
 from refarray.conformance.dlpack import IS_COPIED
 from refarray.conformance.harness.consumer import Consumer, Import
-from refarray.conformance.harness.producer import describe_error
 from refarray.conformance.harness.recorder import (
     PLAIN,
     Recorder,

@@ -8,9 +8,16 @@ import gc
 from typing import Any
 
 from refarray.conformance import _adversary
-from refarray.conformance.cases import CheckResult, NotApplicable, check, check_cases, subject_code
+from refarray.conformance.cases import (
+    CheckResult,
+    NotApplicable,
+    check,
+    check_cases,
+    describe_error,
+    subject_code,
+)
 from refarray.conformance.gpu.device_fixture import DeviceFixture
-from refarray.conformance.harness.producer import Producer, describe_error
+from refarray.conformance.harness.producer import Producer
 from refarray.conformance.suite.exchange_table import (
     NAME,
     allocate,

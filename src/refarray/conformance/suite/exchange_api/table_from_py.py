@@ -9,11 +9,12 @@ from refarray.conformance.cases import (
     NotApplicable,
     check,
     check_cases,
+    describe_error,
     subject_code,
 )
 from refarray.conformance.dlpack import READ_ONLY
 from refarray.conformance.gpu.device_fixture import DeviceFixture
-from refarray.conformance.harness.producer import Producer, describe_error
+from refarray.conformance.harness.producer import Producer
 from refarray.conformance.suite.exchange_table import attempt, table_result, table_with
 from refarray.conformance.suite.on_devices import SYNCHRONISES, check_on_devices
 

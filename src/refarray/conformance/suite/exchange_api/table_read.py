@@ -20,12 +20,13 @@ from refarray.conformance.cases import (
     add,
     add_harm,
     check_cases,
+    describe_error,
     subject_code,
 )
 from refarray.conformance.dlpack import HOST_READABLE, READ_ONLY
 from refarray.conformance.harness import memory
 from refarray.conformance.harness.consumer import text as give_text
-from refarray.conformance.harness.producer import Export, Producer, describe_error
+from refarray.conformance.harness.producer import Export, Producer
 from refarray.conformance.harness.statement import read_values, statement
 from refarray.conformance.requirements import Role
 from refarray.conformance.suite.consumer_kinds import NEGATIVE, TENSORS, Sent
@@ -92,9 +93,11 @@ def read_table(
     array = producer.make(text)
     if producer.device(array)[0] not in HOST_READABLE:
         raise NotApplicable("its data cannot be read from the host")
+    source = source.of(array)
     kept, fields = describe(producer, function, array)
     plain = producer.export(text, array, max_version=(1, 3))
-    said = statement(producer.subject, producer.namespace, array, source.dtype)
+    promised = source.promised(producer)
+    said = statement(producer.subject, producer.namespace, array, source.dtype, promised)
     reading = Reading(fields, said, source.triple)
     line = f"print(api.{function}({text}){'.fields()' if function == 'from_py' else ''})"
     held, observed = reading.judge_values()

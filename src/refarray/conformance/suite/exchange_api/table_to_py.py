@@ -14,10 +14,11 @@ from refarray.conformance.cases import (
     add,
     add_harm,
     check,
+    describe_error,
 )
 from refarray.conformance.harness.consumer import text
 from refarray.conformance.harness.corpus import GIVEN, Given
-from refarray.conformance.harness.producer import Producer, describe_error
+from refarray.conformance.harness.producer import Producer
 from refarray.conformance.harness.provocation import provoked
 from refarray.conformance.requirements import Level, Role
 from refarray.conformance.suite.exchange_table import (

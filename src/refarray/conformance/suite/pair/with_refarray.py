@@ -5,10 +5,15 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from refarray.conformance.cases import CheckResult, NotApplicable, check, check_cases
+from refarray.conformance.cases import (
+    CheckResult,
+    NotApplicable,
+    check,
+    check_cases,
+    describe_error,
+)
 from refarray.conformance.harness.consumer import Consumer, Import
 from refarray.conformance.harness.exchange import Pair
-from refarray.conformance.harness.producer import describe_error
 from refarray.conformance.harness.statement import read_values
 from refarray.conformance.subjects.libraries import REFARRAY
 from refarray.conformance.suite.producer.dtypes import STANDARD

@@ -10,16 +10,11 @@ from refarray.conformance.cases import (
     NotApplicable,
     check,
     check_cases,
+    describe_error,
     subject_code,
 )
 from refarray.conformance.gpu.device_fixture import DeviceFixture
-from refarray.conformance.harness.producer import (
-    ABSENT,
-    VERSIONED,
-    Export,
-    Producer,
-    describe_error,
-)
+from refarray.conformance.harness.producer import ABSENT, VERSIONED, Export, Producer
 from refarray.conformance.requirements import Level
 from refarray.conformance.suite.on_devices import (
     check_on_devices,

@@ -23,16 +23,11 @@ from refarray.conformance.cases import (
     add_harm,
     check,
     check_cases,
+    describe_error,
     subject_code,
 )
 from refarray.conformance.dlpack import HOST_READABLE, READ_ONLY
-from refarray.conformance.harness.producer import (
-    ABSENT,
-    VERSIONED,
-    Export,
-    Producer,
-    describe_error,
-)
+from refarray.conformance.harness.producer import ABSENT, VERSIONED, Export, Producer
 from refarray.conformance.requirements import Level
 from refarray.conformance.suite.exports import (
     SubjectCalls,

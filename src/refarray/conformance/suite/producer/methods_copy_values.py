@@ -56,9 +56,10 @@ class Copied:
         return Reading(self.copy.held, said, self.source.triple)
 
     def now(self) -> Any:
-        """The values that the library reads now."""
+        """The values that the library reads now; the old ones if it does not tell them."""
         subject, namespace = self.producer.subject, self.producer.namespace
-        return statement(subject, namespace, self.array, self.source.dtype).values
+        said = self.said.values
+        return statement(subject, namespace, self.array, self.source.dtype, said).values
 
     def judge(self) -> Verdict:
         """Whether the copy is one: memory of its own, the same values, independent writes."""
@@ -144,7 +145,9 @@ def copy_true(way: str, source: Source, flag: str, producer: Producer) -> CheckR
         if isinstance(copy.error, BufferError):
             raise NotApplicable(f"{copy.call} raised {copy}: the case of a plain array judges it")
         return producer.make_result(False, copy)
-    said = statement(producer.subject, producer.namespace, array, source.dtype)
+    source = source.of(array)
+    promised = source.promised(producer)
+    said = statement(producer.subject, producer.namespace, array, source.dtype, promised)
     copied = Copied(producer, source, array, said, plain, copy)
     held, observed = copied.judge()
     # The repro compares addresses, which tells nothing of wrong values.
@@ -165,7 +168,9 @@ def copy_false(way: str, source: Source, producer: Producer) -> CheckResult:
     first, second = (producer.export(text, array, copy=False, **WAYS[way]) for _ in range(2))
     if first.error is not None:
         return producer.make_result(isinstance(first.error, BufferError), first)
-    said = statement(producer.subject, producer.namespace, array, source.dtype)
+    source = source.of(array)
+    promised = source.promised(producer)
+    said = statement(producer.subject, producer.namespace, array, source.dtype, promised)
     same = first.address in {plain.address, second.address}
     if not same:
         return producer.make_result(False, first, "other memory in each export", beside=plain)
