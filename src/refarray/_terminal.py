@@ -25,6 +25,11 @@ def width() -> int:
     return max(40, shutil.get_terminal_size((80, 24)).columns)
 
 
+def height() -> int:
+    """The number of lines: LINES, the terminal's, or 24."""
+    return shutil.get_terminal_size((80, 24)).lines
+
+
 def wrap_hanging(first: str, text: str, indent: int, columns: int) -> list[str]:
     """`first` and the text in lines of at most `columns`; further lines are indented. Long words,
     such as links, are not broken."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -13,6 +14,7 @@ from helpers.processes import python
 
 from refarray import __main__, _terminal
 from refarray.__main__ import main
+from refarray.commands.check import read_fail_on
 from refarray.conformance import check
 from refarray.conformance.findings import Finding, Outcome, Run
 from refarray.conformance.report import badge, html, issue, junit, markdown, text
@@ -72,6 +74,56 @@ def test_an_expected_failure_is_shown_as_expected() -> None:
     suite = ElementTree.fromstring(junit.text([run]))[0]
     assert [suite.attrib[name] for name in ("failures", "errors", "skipped")] == ["0", "2", "3"]
     assert len(suite.findall("testcase/skipped[@type='xfail']")) == 2
+
+
+def test_the_short_report_fits_a_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """80 columns and 24 lines: each cause in two lines, the counts, and where the rest is."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("LINES", "24")
+    ids = [name for name in requirements() if name.startswith(("TENS", "COPY"))][:12]
+    many = [replace(finding(name, "fail"), observed="x " * 99, repro="import x") for name in ids]
+    repeated = replace(many[0], case="other", same_as=many[0].name)
+    run = Run("lib", "1.0", findings=[*many, repeated, finding("FLAG-03", "info")])
+    shown = text.brief([run])
+    lines = shown.splitlines()
+    assert len(lines) <= 24 and max(map(len, lines)) <= 80
+    assert shown.count("FAIL ") == 8 and "and 4 more requirements" in shown
+    assert "import x" not in shown and "INFO" not in shown and "same cause" not in shown
+    assert f"refarray check lib --issue {ids[0]}" in " ".join(shown.split())
+    assert "import x" in text.text([run])
+    expected = text.brief([Run("lib", "1.0", findings=FINDINGS)])
+    assert "XFAIL VERS-06" in expected and "expected to fail: known" in expected
+
+
+@pytest.mark.parametrize(
+    ("what", "failing"),
+    [
+        ("must", {"VERS-02", "VERS-05"}),
+        ("crash", {"VERS-05", "TENS-08"}),
+        ("must,crash", {"VERS-02", "VERS-05", "TENS-08"}),
+        ("should, info", {"FLAG-03", "TENS-02"}),
+        ("none", set()),
+    ],
+)
+def test_what_a_run_fails_on(what: str, failing: set[str]) -> None:
+    found = [
+        finding("VERS-02", "fail"),
+        replace(finding("VERS-05", "crash"), harm="crash"),
+        replace(finding("TENS-08", "fail"), harm="wrong data", level=Level.HAZARD),
+        finding("FLAG-03", "warn"),
+        finding("TENS-02", "info"),
+        finding("TENS-01", "pass"),
+    ]
+    assert {each.id for each in found if read_fail_on(what)(each)} == failing
+
+
+def test_an_unknown_word_of_fail_on_is_refused(capsys: Capture) -> None:
+    assert main(["check", "numpy", "--only", "VERS-05", "--fail-on", "must,shuold"]) == 2
+    assert "'shuold' is none of must, should, info, crash, none" in capsys.readouterr().err
+    assert main(["check", "numpy", "--only", "VERS-02,VERS-05", "--fail-on=none"]) == 0
+    assert main(["check", "numpy", "--only", "VERS-05", "--only", "TENS-03"]) == 0
+    command = ["check", "numpy", "--only", "VERS-05", "--only", "TENS-03", "--fail-on=should"]
+    assert main(command) == 1
 
 
 def test_expected_failures_of_a_case() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from refarray.commands import Subparsers, Usage
 
 if TYPE_CHECKING:
     from refarray.conformance.cases import Check
-    from refarray.conformance.findings import Run
+    from refarray.conformance.findings import Finding, Run
     from refarray.conformance.runner.expectations import Expectation
 
 FORMS = {
@@ -32,7 +33,8 @@ DESCRIPTION = """\
 Check libraries against the standards of data interchange. Each SUBJECT is the name of an adapter
 (`refarray subjects` lists them), module:ATTRIBUTE of your own, or a module that follows the array
 API. It runs in a process of its own: after a crash, which is a finding, the rest goes on.
-The exit status is 0 without deviations; 1 if a MUST is broken or a process crashed or hung; 2 if
+The exit status is 0 without deviations; 1 if a MUST is broken, data was wrong, or a process crashed
+or hung (--fail-on); 2 if
 an argument is wrong; 3 if a subject could not be tried, its adapter is wrong, or a
 check failed by a bug of the kit; 4 if
 the only problem is a stale expectation.
@@ -49,16 +51,33 @@ def add_to(subparsers: Subparsers) -> None:
         "--only",
         metavar="ID",
         nargs="+",
+        action="extend",
         default=[],
-        help="requirements, families or cases: PROD-06 VERS 'COPY-07[consumer-false-refused]'",
+        help="requirements, families or cases: PROD-06 VERS 'COPY-07[consumer-false-refused]'; may "
+        "be repeated, and commas separate, too",
     )
     parser.add_argument(
-        "--skip", metavar="ID", nargs="+", default=[], help="what to leave out, as for --only"
+        "--skip",
+        metavar="ID",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="what to leave out, as for --only",
     )
     parser.add_argument(
         "--issue",
         metavar="ID",
         help="check one requirement, and print a report in Markdown for the subject's bug tracker",
+    )
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="show every finding in full, with its repro"
+    )
+    parser.add_argument(
+        "--fail-on",
+        metavar="WHAT",
+        default="must,crash",
+        help="what makes the exit status 1, as a list: must, should, info, crash (a crash, hang or "
+        "wrong data, whatever the level), or none; the default is must,crash",
     )
     parser.add_argument(
         "--all", action="store_true", help="also list cases that passed or do not apply"
@@ -179,6 +198,7 @@ def run(arguments: argparse.Namespace) -> int:
     reports = read_reports(arguments.report)
     known = read_expected(arguments.expect)
     kept = read_known(arguments.write_expect)
+    read_fail_on(arguments.fail_on)
     checks = choose_checks(arguments)
     where = check_devices(arguments.devices)
     progress = show_progress if sys.stderr.isatty() else None
@@ -198,7 +218,8 @@ def run(arguments: argparse.Namespace) -> int:
         from refarray.conformance.runner.expectations import write
 
         arguments.write_expect.write_text(write(runs, kept), encoding="utf-8")
-    return exit_status(runs) if known is None else status_against(runs, known)
+    fails = read_fail_on(arguments.fail_on)
+    return exit_status(runs, fails) if known is None else status_against(runs, known, fails)
 
 
 def show(runs: list[Run], arguments: argparse.Namespace) -> None:
@@ -208,14 +229,31 @@ def show(runs: list[Run], arguments: argparse.Namespace) -> None:
     if arguments.issue:
         print("\n".join(issue.text(each, arguments.issue.upper()) for each in runs), end="")
         return
-    print(text.text(runs, colour=colours(sys.stdout), every=arguments.all), end="")
+    colour = colours(sys.stdout)
+    if arguments.verbose or arguments.all:
+        print(text.text(runs, colour=colour, every=arguments.all), end="")
+    else:
+        print(text.brief(runs, colour=colour), end="")
 
 
-def status_against(runs: list[Run], known: list[Expectation]) -> int:
+def read_fail_on(what: str) -> Callable[[Finding], bool]:
+    """Whether a finding makes the exit status 1, by the value of --fail-on."""
+    from refarray.conformance.findings import FAIL_ON, fails_on
+
+    asked = {each.strip() for each in what.split(",")}
+    if unknown := sorted(asked - {*FAIL_ON, "none"}):
+        known = ", ".join([*FAIL_ON, "none"])
+        raise Usage(f"--fail-on {what}: {unknown[0]!r} is none of {known}")
+    return partial(fails_on, asked)
+
+
+def status_against(
+    runs: list[Run], known: list[Expectation], fails: Callable[[Finding], bool]
+) -> int:
     """As exit_status, without expected deviations; 4 if an entry is stale."""
     from refarray.conformance.runner.expectations import compare
 
-    verdict = compare(runs, known)
+    verdict = compare(runs, known, fails)
     for found in verdict.unexpected:
         print(
             f"not expected: {found.subject} {found.id} {found.role} {found.case}: {found.outcome}"
@@ -242,8 +280,8 @@ def incomplete(runs: list[Run]) -> bool:
     )
 
 
-def exit_status(runs: list[Run]) -> int:
-    """0: no deviation. 1: a broken MUST, a crash or a hang. 3: the results are incomplete."""
+def exit_status(runs: list[Run], fails: Callable[[Finding], bool]) -> int:
+    """0: no deviation. 1: one of those of --fail-on. 3: the results are incomplete."""
     if incomplete(runs):
         return 3
-    return 1 if any(found.outcome.failed for run in runs for found in run.findings) else 0
+    return 1 if any(fails(found) for run in runs for found in run.findings) else 0

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dis
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial, update_wrapper
 from pathlib import Path
+from types import TracebackType
 from typing import Any, TypeVar
 
 from refarray.conformance.requirements import Level, Role
@@ -127,8 +129,8 @@ class subject_code:
         subject's class may forbid that."""
         if not isinstance(error, Exception) or isinstance(error, NotApplicable):
             return
-        files = [file for file, _ in frames(error)[1:]]  # without that of the block
-        if isinstance(error, Evidence) or not files or not files[-1].startswith(KIT):
+        inner = list_frames(error)[1:]  # without that of the block
+        if isinstance(error, Evidence) or not inner or not is_of_kit(inner[-1]):
             attributes(error)[_MARK] = True
             note_raised(error)
 
@@ -149,24 +151,33 @@ raised: dict[str, str] = {}
 """The exceptions of the subject in the current case: type and text → where each was raised."""
 
 
-def frames(error: BaseException) -> list[tuple[str, int]]:
-    """File and line of each frame of a traceback, the innermost last."""
+def list_frames(error: BaseException) -> list[TracebackType]:
+    """The entries of a traceback, the innermost last."""
     out, trace = [], error.__traceback__
     while trace is not None:
-        out.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
+        out.append(trace)
         trace = trace.tb_next
     return out
 
 
+def is_of_kit(entry: TracebackType) -> bool:
+    return entry.tb_frame.f_code.co_filename.startswith(KIT)
+
+
 def note_raised(error: BaseException) -> None:
-    """Notes where the subject raised an exception: the innermost line of Python, or the text of one
-    that native code raised. Findings with the same origin have the same cause."""
-    passed = frames(error)
-    if len(passed) > 1 and passed[-1][0].startswith(KIT):
+    """Notes where the subject raised an exception: the line of a `raise`; the text, too, if native
+    code raised it, which one line may call for several reasons."""
+    passed = list_frames(error)
+    if len(passed) > 1 and is_of_kit(passed[-1]):
         return  # the kit's own producer raised it, and the subject passed it on
-    own = [f"{file}:{line}" for file, line in passed if not file.startswith((KIT, "<"))]
-    text = describe_error(error)
-    raised[text] = own[-1] if own else text
+    own = [each for each in passed if not each.tb_frame.f_code.co_filename.startswith((KIT, "<"))]
+    text = place = describe_error(error)
+    if own:
+        code, last = own[-1].tb_frame.f_code, own[-1].tb_lasti
+        place = f"{code.co_filename}:{own[-1].tb_lineno}"
+        if not dis.opname[code.co_code[last]].startswith(("RAISE", "RERAISE")):
+            place += f", {text}"
+    raised[text] = place
 
 
 def origin(observed: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -45,6 +46,18 @@ BROKEN: dict[Level, Outcome] = {
     Level.DISPUTED: Outcome.INFO,
 }
 """The outcome of a case that does not hold, by the level at which it is judged."""
+
+
+FAIL_ON = ("must", "should", "info", "crash")
+"""What a run may fail on. "crash" are crashes, hangs and wrong data, whatever the level."""
+
+
+def fails_on(what: Container[str], found: Finding) -> bool:
+    """Whether a run fails on that finding. An expected failure counts as any other."""
+    if found.outcome in {Outcome.CRASH, Outcome.HANG} or found.harm:
+        return "crash" in what or ("must" in what and found.level is Level.MUST)
+    names = {Outcome.FAIL: "must", Outcome.WARN: "should", Outcome.INFO: "info"}
+    return names.get(found.outcome, "") in what
 
 
 class Deviation(AssertionError):

@@ -24,7 +24,7 @@ FAILURES = (AssertionError, Broken)
 
 @dataclass(frozen=True)
 class Report:
-    """The findings on one subject. str() is the output of `refarray check`."""
+    """The findings on one subject. str() is the output of `refarray check -v`."""
 
     run: Run
     expected_failures: Mapping[str, str]

@@ -38,8 +38,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         )
 
     several("--dlpack-subject", "NAME", "a library to check")
-    several("--dlpack-only", "ID", "a requirement, family or case to check; default: all")
-    several("--dlpack-skip", "ID", "a requirement, family or case to leave out")
+    several("--dlpack-only", "ID", "requirements, families or cases to check; default: all")
+    several("--dlpack-skip", "ID", "requirements, families or cases to leave out")
     group.addoption(
         "--dlpack-expect",
         metavar="FILE",

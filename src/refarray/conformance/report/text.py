@@ -6,11 +6,13 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from refarray._terminal import width, wrap_hanging
+from refarray._terminal import height, width, wrap_hanging
 from refarray.conformance.findings import DEVIATIONS, Finding, Outcome, Run
 from refarray.conformance.report.totals import coverage, totals
 from refarray.conformance.requirements import requirement
 
+MOST = 8
+"""The requirements that the short report shows at least, on a screen of 24 lines."""
 FAILURES = [what for what in DEVIATIONS if what.failed]
 COLOURS = {
     Outcome.CRASH: "1;35",
@@ -99,6 +101,69 @@ def group_findings(findings: Iterable[Finding]) -> Iterator[list[Finding]]:
             yield from groups.values()
 
 
+def summarize(group: Sequence[Finding], columns: int, colour: bool) -> Iterator[str]:
+    """The findings of one requirement with one outcome in two lines: what is required, and what was
+    seen first."""
+    first = group[0]
+    mark = "XFAIL" if first.expected_failure else f"{first.outcome:<5}".upper()
+    code = "33" if first.expected_failure else COLOURS[first.outcome]
+    level = ", ".join(filter(None, [first.level, first.harm]))
+    asked = requirement(first.id)
+    row = textwrap.shorten(f"{mark} {first.id} {level}: {asked.title}", columns, placeholder="…")
+    yield row.replace(mark.rstrip(), colour_text(mark.rstrip(), code, colour), 1)
+    more = f" (and {len(group) - 1} more)" if len(group) > 1 else ""
+    seen = f"{first.role} {first.case}: {first.observed}"
+    if first.expected_failure:
+        seen = f"expected to {first.outcome}: {first.expected_failure}"
+    yield "      " + textwrap.shorten(seen, columns - 6 - len(more), placeholder="…") + more
+
+
+def list_causes(run: Run) -> list[list[Finding]]:
+    """The groups of the short report: what fails, is not known or not advised, and has no cause
+    elsewhere."""
+    groups = ([f for f in group if not f.same_as] for group in group_findings(run.findings))
+    return [group for group in groups if group and group[0].outcome is not Outcome.INFO]
+
+
+def brief(runs: Iterable[Run], *, colour: bool = False) -> str:
+    """The short report, which fits a screen: the first cause of each finding, the counts, and where
+    the rest is."""
+    columns, out = width(), []
+    rows = max(MOST, (height() - 10) // 2)
+    for run in runs:
+        out.append(colour_text(run.title, "1", colour))
+        for line in run.head():
+            out += wrap_hanging("  ", line, 4, columns)
+        if run.broken:
+            out += wrap_hanging("  ", f"could not be tried: {run.broken}", 2, columns)
+        groups = list_causes(run)
+        for group in groups[:rows]:
+            out += summarize(group, columns, colour)
+        if len(groups) > rows:
+            out.append(f"      and {len(groups) - rows} more requirements")
+        if not run.broken:
+            out += [*count_cases(run, columns)]
+        if groups:
+            asked = run.asked or run.subject
+            out += wrap_hanging(
+                "",
+                f"-v shows every case; {groups[0][0].id} with its repro: refarray "
+                f"check {asked} --issue {groups[0][0].id}",
+                2,
+                columns,
+            )
+        out.append("")
+    return "\n".join(out).rstrip() + "\n"
+
+
+def count_cases(run: Run, columns: int) -> Iterator[str]:
+    """The totals of a run."""
+    yield from wrap_hanging("", f"{run.title}: {totals(run.findings)}", 2, columns)
+    yield from wrap_hanging("", f"{coverage(run.findings)}", 2, columns)
+    cases = f"{len(run.findings)} cases in {run.seconds:.1f} s: {sums(run.findings)}"
+    yield from wrap_hanging("", cases, 2, columns)
+
+
 def text(runs: Iterable[Run], *, colour: bool = False, every: bool = False) -> str:
     """The report. `every` also lists cases that passed or do not apply."""
     columns = width()
@@ -106,7 +171,7 @@ def text(runs: Iterable[Run], *, colour: bool = False, every: bool = False) -> s
     for run in runs:
         out.append(colour_text(run.title, "1", colour))
         for line in run.head():
-            out += [*wrap_hanging("  ", line, 4, columns)]
+            out += wrap_hanging("  ", line, 4, columns)
         if run.broken:
             out += [*wrap_hanging("  ", f"could not be tried: {run.broken}", 2, columns), ""]
             continue
@@ -119,8 +184,5 @@ def text(runs: Iterable[Run], *, colour: bool = False, every: bool = False) -> s
                     first = f"{found.outcome:<14} {found.id:<8} "
                     out += wrap_hanging(first, f"{found.case}: {found.observed}", 24, columns)
             out.append("")
-        out += wrap_hanging("", f"{run.title}: {totals(run.findings)}", 2, columns)
-        out += wrap_hanging("", f"{coverage(run.findings)}", 2, columns)
-        cases = f"{len(run.findings)} cases in {run.seconds:.1f} s: {sums(run.findings)}"
-        out += [*wrap_hanging("", cases, 2, columns), ""]
+        out += [*count_cases(run, columns), ""]
     return "\n".join(out).rstrip() + "\n"

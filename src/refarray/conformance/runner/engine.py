@@ -60,7 +60,10 @@ def select(
     from refarray.conformance.suite import load
 
     load()
-    wanted, unwanted = ({name.upper() for name in each} for each in (ids, skip))
+    wanted, unwanted = (
+        {name.upper() for text in each for name in text.replace(",", " ").split()}
+        for each in (ids, skip)
+    )
     offered = [check for check in CHECKS.values() if full or not check.full]
     covered = {name for check in offered for name in names(check)}
     if missing := sorted((wanted | unwanted) - covered):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -207,7 +207,11 @@ class Verdict:
     """Entries that the runs say nothing about, and why."""
 
 
-def compare(runs: Iterable[Run], expected: Sequence[Expectation]) -> Verdict:
+def compare(
+    runs: Iterable[Run],
+    expected: Sequence[Expectation],
+    fails: Callable[[Finding], bool] = lambda found: found.outcome.failed,
+) -> Verdict:
     """Compares the findings with the entries, both ways. Entries about versions that were not
     tried, or about cases in which the kit failed (Outcome.ERROR), are not stale but untried."""
     every = list(runs)
@@ -218,7 +222,7 @@ def compare(runs: Iterable[Run], expected: Sequence[Expectation]) -> Verdict:
         entries = [entry for entry in expected if entry.covers(found, run)]
         if any(entry.outcome is found.outcome for entry in entries):
             confirmed.update(entry for entry in entries if entry.outcome is found.outcome)
-        elif found.outcome.failed:
+        elif fails(found):
             unexpected.append(found)
     stale = [
         entry

@@ -23,9 +23,12 @@ def tend(other: socket.socket, *own: int) -> tuple[str, int, int] | None:
     """Forks the server, which closes the calling process's `own` descriptors: an open copy would
     hide the EOF of a dead worker. Returns None in the calling process; in each worker that the
     server forks later, its mode and its descriptors for requests and answers."""
-    if os.fork() != 0:
+    if (first := os.fork()) != 0:
+        os.waitpid(first, 0)
         other.close()
         return None
+    if os.fork() != 0:  # the server is no child of the worker, with which it would be killed
+        os._exit(0)
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)
@@ -104,9 +107,15 @@ class Forked:
     returncode: int | None = None
 
     def poll(self) -> int | None:
-        """The exit status, negative for a signal; None while it runs."""
+        """The exit status, negative for a signal; None while it runs. SIGKILL if the server, which
+        alone knows the status, has ended."""
         if self.returncode is None:
-            self.returncode = self.fork_server.ask({"poll": self.pid})
+            try:
+                self.returncode = self.fork_server.ask({"poll": self.pid})
+            except OSError:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(self.pid, signal.SIGKILL)
+                self.returncode = -signal.SIGKILL
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
