@@ -85,3 +85,23 @@ def test_trace_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert "calls __dlpack__(" in out and "the table's" not in out
     assert main(["trace", "no_such_module", "refarray"]) == 3
     assert "No module named 'no_such_module'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("consumer", "array", "reason"),
+    [
+        ("compact", "ra.arange(6, dtype='float32')[::2]", "refused because its strides are (2,)"),
+        ("compact", "ra.arange(6).as_readonly()", "refused because it is read-only"),
+        ("compact", "ra.arange(6, dtype='int8')", "refused because its dtype is (0, 8, 1)"),
+        ("compact", "np.zeros((2, 3))", "refused because its shape is (2, 3)"),
+        ("aligned", "ra.arange(99, dtype='float32')[1:]", "copied because its data is 4 bytes"),
+        ("aligned", "ra.zeros(99)", ""),
+    ],
+)
+@pytest.mark.usefixtures("mutants_are_importable")
+def test_why_an_array_was_copied_or_refused(consumer: str, array: str, reason: str) -> None:
+    pytest.importorskip("numpy")
+    seen = trace("refarray", f"helpers.picky_consumers:{consumer}", array)
+    assert not seen.broken, seen.broken
+    shown = " ".join(str(seen).split())
+    assert reason in shown if reason else not seen.reason

@@ -10,6 +10,7 @@ from refarray.conformance.cases import NotApplicable, describe_error
 from refarray.conformance.dlpack import READ_ONLY
 from refarray.conformance.harness.consumer import Consumer
 from refarray.conformance.harness.producer import Export, Producer
+from refarray.conformance.harness.reasons import find_reason
 from refarray.conformance.subjects.subject import UNUSUAL
 
 
@@ -69,6 +70,9 @@ class Pair:
                 arrival, observed = compare(exported, found.read_fields(), read_only)
             except NotApplicable as reason:
                 arrival, observed = Arrival.UNKNOWN, str(reason)
+        if exported.held is not None and arrival in {Arrival.COPIED, Arrival.REFUSED}:
+            why = find_reason(self.consumer, exported.held, arrival)
+            observed = f"{observed}; {why}" if why else observed
         names = (self.producer.subject.name, self.consumer.subject.name)
         return Exchange(*names, case, arrival, observed, self.repro(text))
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from dataclasses import asdict, dataclass, field
+from importlib import import_module
 from typing import Any
 
 from refarray._hang_detector import communicate, patient
@@ -13,7 +15,8 @@ from refarray.conformance.cases import describe_error
 from refarray.conformance.findings import Finding
 from refarray.conformance.harness.consumer import Consumer
 from refarray.conformance.harness.exchange import Arrival
-from refarray.conformance.harness.producer import Producer
+from refarray.conformance.harness.producer import VERSIONED, Producer
+from refarray.conformance.harness.reasons import find_reason
 from refarray.conformance.live_validator.calls import Step, lines, timeline_lines
 from refarray.conformance.live_validator.spy import spy
 from refarray.conformance.runner.messages import Say, answer, start
@@ -40,6 +43,8 @@ class Trace:
     arrival: str = ""
     broken: str = ""
     """Why there was no exchange; empty if there was one."""
+    reason: str = ""
+    """Why the consumer copied or refused the array; empty if it did not, or nothing tells."""
     route: str = ""
     """How the consumer says that it imports the array itself, without the spy; empty if it says
     nothing."""
@@ -64,6 +69,8 @@ class Trace:
         out = [*wrap_hanging("", f"{ends[0]} -> {ends[1]}: {self.array}", 4, width()), ""]
         names = {"producer": self.producer, "consumer": self.consumer}
         out += timeline_lines(self.steps, self.began, names)
+        if self.reason:
+            out += wrap_hanging("", f"{self.arrival} {self.reason}", 4, width())
         if self.route:
             route = f"without the spy, {self.consumer} reports its route: {self.route}"
             out += wrap_hanging("", route, 4, width())
@@ -80,6 +87,8 @@ def exchange(request: dict[str, Any], send: Say) -> None:
     if not other.subject.from_dlpack:
         raise ValueError(f"{request['consumer']} has no import function")
     text = producer.subject.arrays.get(request["array"], request["array"])
+    for name in {"numpy", "np"} & set(re.findall(r"\w+", text)):
+        producer.namespace.setdefault(name, import_module("numpy"))
     names = {"producer": request["producer"], "consumer": request["consumer"]}
     routes = listen_for_routes()
     watched = spy(producer.make(text), **names, table=request["table"])
@@ -112,9 +121,20 @@ def exchange(request: dict[str, Any], send: Say) -> None:
             "arrival": watched.imports[0].arrival,
         }
     )
+    how = str(watched.imports[0].arrival) or "refused"
+    send({"arrival": how, "reason": explain(producer, consumer, text, how)})
     if routes:  # the spy's type is not the array's, which may take another
         consumer.take(producer.make(text), **request["keywords"])
         send({"route": routes[-1]})
+
+
+def explain(producer: Producer, consumer: Consumer, text: str, how: str) -> str:
+    """Why an array was copied or refused; empty if it was not, or nothing tells."""
+    exports = (producer.ask(text, **each) for each in (VERSIONED, {}))
+    fields = next((each.held for each in exports if each.held is not None), None)
+    if how not in {"copied", "refused"} or fields is None:
+        return ""
+    return find_reason(consumer, fields, how)
 
 
 def listen_for_routes() -> list[str]:
@@ -171,6 +191,8 @@ def add_message(out: Trace, message: dict[str, Any]) -> None:
         out.steps = [Step(**step) for step in message["steps"]]
         out.findings = [Finding.from_dict(found) for found in message["findings"]]
         out.arrival = message["arrival"]
+    elif "reason" in message:
+        out.arrival, out.reason = message["arrival"], message["reason"]
     elif "route" in message:
         out.route = message["route"]
     elif "broken" in message:
