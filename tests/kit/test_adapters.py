@@ -60,6 +60,13 @@ def imported(lines: str) -> list[ast.alias]:
     return [alias for node in nodes if isinstance(node, ast.Import) for alias in node.names]
 
 
+def test_every_field_of_an_adapter_is_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs/conformance.md").read_text(encoding="utf-8")
+    table = page[page.index("| field of `Subject` |") :].partition("\n\n")[0]
+    for each in dataclasses.fields(Subject):
+        assert f"`{each.name}`" in table, each.name
+
+
 def test_libraries_with_an_adapter() -> None:
     assert set(ADAPTERS) >= {
         *("numpy", "torch", "jax", "tvm_ffi", "array_api_strict", "pyarrow", "refarray"),
