@@ -56,6 +56,18 @@ def test_an_error_of_the_kit_is_an_error(tmp_path: Path) -> None:
     assert "ZeroDivisionError" in done.stdout
 
 
+@pytest.mark.not_repeated
+@pytest.mark.usefixtures("mutants_are_importable")
+def test_a_mistake_of_the_adapter_is_one_error(tmp_path: Path) -> None:
+    """--dlpack-only takes several values."""
+    command = ["-c", "/dev/null", "--pyargs", "refarray.conformance"]
+    command += ["--dlpack-subject", "helpers.wrong_adapters:typo"]
+    done = run_pytest(tmp_path, *command, "--dlpack-only", "VERS-05,ABI-01")
+    last = done.stdout.strip().splitlines()[-1]
+    assert done.returncode == 1 and "1 error" in last and "skipped" in last, done.stdout
+    assert "ra.arrange(6)" in done.stdout and "wrong_adapters.py:" in done.stdout
+
+
 def run_pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Runs pytest with the plugin in a process of its own."""
     installed = bool(entry_points(group="pytest11", name="refarray"))  # not in a plain CMake build
