@@ -215,6 +215,7 @@ __all__ = [
     "unique_inverse",
     "unique_values",
     "unstack",
+    "use_allocator",
     "use_stream",
     "var",
     "vecdot",
@@ -254,6 +255,7 @@ _LAZY = {
     "inspect": "_inspect",
     "printoptions": "_display.text",
     "synchronize": "_streams",
+    "use_allocator": "_allocators",
     "use_stream": "_streams",
 }
 
@@ -264,6 +266,7 @@ _EXTENSIONS = ("fft", "linalg")
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from refarray import fft, linalg
+    from refarray._allocators import use_allocator
     from refarray._build import build_info, get_cmake_dir, get_include, get_pkgconfig_dir
     from refarray._devices import DLDeviceType
     from refarray._display.text import printoptions

@@ -176,16 +176,15 @@ const Case allocates("the allocator needs no Python, and reports a failure exact
 
 // req: CAPI-21, CAPI-24
 const Case no_memory("the allocator reports MemoryError when out of memory", [] {
-  static const Allocator none{
-      [](std::size_t, std::size_t, bool, void*) noexcept -> void* { return nullptr; },
-      [](void*, std::size_t, void*) noexcept {}, nullptr};
+  exchange_allocator(std::make_shared<Allocator>(
+      Allocator{[](std::size_t, std::size_t, void*) -> void* { return nullptr; },
+                [](void*, std::size_t, void*) {}, nullptr}));
   std::int64_t shape[] = {3, 5};
   DLTensor prototype = prototype_of(shape);
   Errors errors;
   DLManagedTensorVersioned* made = nullptr;
-  set_default_allocator(&none);
   expect(refarray::dlpack::allocate_managed(&prototype, &made, &errors, &collect), -1);
-  set_default_allocator(nullptr);
+  exchange_allocator({});
   expect(errors.count, 1);
   expect(errors.kind, "MemoryError");
   check(made == nullptr);

@@ -138,7 +138,7 @@ const Case pointers("StoragePtr owns exactly one reference", [] {
 });
 
 /// An allocator that counts its calls, can be made to fail, and checks the arguments of
-/// deallocate().
+/// deallocate(), and that nothing was written behind the elements.
 struct Counting {
   std::atomic<long> allocations{0};
   std::atomic<long> deallocations{0};
@@ -146,18 +146,17 @@ struct Counting {
   std::atomic<long> wrong{0};
   std::atomic<bool> exhausted{false};
   std::atomic<std::size_t> shift{0};  // to return misaligned memory
-  Allocator allocator{&allocate, &deallocate, this};
+  AllocatorPtr allocator = std::make_shared<Allocator>(Allocator{&allocate, &deallocate, this});
 
-  static void* allocate(std::size_t nbytes, std::size_t alignment, bool zeroed,
-                        void* context) noexcept {
+  static void* allocate(std::size_t nbytes, std::size_t alignment, void* context) noexcept {
     auto& self = *static_cast<Counting*>(context);
     if (self.exhausted) return nullptr;
-    if (alignment != kAlignment) ++self.wrong;
+    if (alignment != kAlignment || nbytes == 0) ++self.wrong;
     // The size is stored in front of the data, to be compared in deallocate().
-    const std::size_t whole = (nbytes + 3 * alignment - 1) / alignment * alignment;
+    const std::size_t whole = (nbytes + 4 * alignment - 1) / alignment * alignment;
     auto* raw = static_cast<std::byte*>(allocate_aligned(alignment, whole));
     if (raw == nullptr) return nullptr;
-    std::memset(raw, zeroed ? 0 : 0xCD, whole);
+    std::memset(raw, 0xCD, whole);
     std::memcpy(raw, &nbytes, sizeof nbytes);
     ++self.allocations;
     self.live_bytes += static_cast<long>(nbytes);
@@ -170,6 +169,8 @@ struct Counting {
     std::size_t was = 0;
     std::memcpy(&was, raw, sizeof was);
     if (was != nbytes) ++self.wrong;
+    for (std::size_t i = 0; i < kAlignment; ++i)
+      if (raw[kAlignment + self.shift + nbytes + i] != std::byte{0xCD}) ++self.wrong;
     ++self.deallocations;
     self.live_bytes -= static_cast<long>(nbytes);
     free_aligned(raw);
@@ -179,65 +180,72 @@ struct Counting {
 const Case custom("each storage is freed by the allocator that it came from", [] {
   Counting first;
   Counting second;
-  const Allocator* built_in = &default_allocator();
-  set_default_allocator(&first.allocator);
-  check(&default_allocator() == &first.allocator);
+  check(!exchange_allocator(first.allocator));
   StoragePtr a = new_storage(16, true);
   StoragePtr b = new_storage(100000, false);
-  check(a->foreign() && all_zero(a, 16));
-  set_default_allocator(&second.allocator);
+  check(!a->foreign() && all_zero(a, 16) && a->host_block() > 16);
+  std::memset(b->data(), 0xA5, 100000);
+  check(exchange_allocator(second.allocator) == first.allocator);
   StoragePtr c = new_storage(0, false);
-  set_default_allocator(nullptr);
-  check(&default_allocator() == built_in);
+  std::thread([] { check(!exchange_allocator({})); }).join();  // other threads have none
+  check(exchange_allocator({}) == second.allocator);
   StoragePtr d = new_storage(16, false);
-  expect(first.allocations.load(), 2);
+  StoragePtr e, f;
+  {
+    const WithAllocator for_one(first.allocator);
+    e = new_storage(24, true);
+    const WithAllocator own({});
+    f = new_storage(24, true);
+  }
+  check(!exchange_allocator({}));
+  expect(first.allocations.load(), 3);
   expect(second.allocations.load(), 1);
-  check(first.live_bytes >= 100016);
-  a = b = c = d = StoragePtr();
-  expect(first.deallocations.load(), 2);
+  expect(first.live_bytes.load(), 16 + 100000 + 24);  // elements only: no header
+  expect(second.live_bytes.load(), 1);
+  a = b = c = d = e = f = StoragePtr();
+  expect(first.deallocations.load(), 3);
   expect(second.deallocations.load(), 1);
   expect(first.live_bytes.load() + second.live_bytes.load(), 0);
   expect(first.wrong.load() + second.wrong.load(), 0);
 });
 
+const Case owned("storages keep their allocator, and threads drop theirs when they end", [] {
+  std::atomic<int> dropped{0};
+  Counting counting;
+  StoragePtr storage;
+  std::thread([&] {
+    exchange_allocator(AllocatorPtr(new Allocator(*counting.allocator), [&](const Allocator* each) {
+      ++dropped;
+      delete each;
+    }));
+    storage = new_storage(16, false);
+  }).join();
+  expect(dropped.load(), 0);
+  storage = StoragePtr();
+  expect(dropped.load(), 1);
+  expect(counting.deallocations.load(), 1);
+});
+
 const Case out_of_memory("allocator failures are kMemory errors", [] {
   Counting counting;
-  set_default_allocator(&counting.allocator);
+  exchange_allocator(counting.allocator);
   counting.exhausted = true;
   fails(Fault::kMemory, "cannot allocate 12345 bytes", [] { new_storage(12345, false); });
+  fails(Fault::kValue, "-1", [] { new_storage(-1, false); });
   counting.exhausted = false;
   counting.shift = 64;
   fails(Fault::kMemory, "aligned", [] { new_storage(16, false); });
-  set_default_allocator(nullptr);
+  exchange_allocator({});
   expect(counting.allocations.load(), 1);
   expect(counting.deallocations.load(), 1);  // the misaligned block was freed
   expect(counting.wrong.load(), 0);
-});
-
-const Case built_in_directly("the built-in allocator supports every power of two as alignment", [] {
-  const Allocator& built_in = default_allocator();
-  for (std::size_t alignment = 1; alignment <= 8192; alignment *= 2) {
-    for (const std::size_t nbytes : {std::size_t{0}, std::size_t{1}, std::size_t{248},
-                                     std::size_t{249}, std::size_t{100000}}) {
-      for (const bool zeroed : {false, true}) {
-        void* pointer = built_in.allocate(nbytes, alignment, zeroed, built_in.context);
-        check(pointer != nullptr && reinterpret_cast<std::uintptr_t>(pointer) % alignment == 0);
-        std::memset(pointer, 0x5A, nbytes);
-        built_in.deallocate(pointer, nbytes, built_in.context);
-      }
-    }
-  }
-  check(built_in.allocate(std::numeric_limits<std::size_t>::max(), 256, false, built_in.context) ==
-        nullptr);
-  check(built_in.allocate(std::numeric_limits<std::size_t>::max() / 2, 256, true,
-                          built_in.context) == nullptr);
 });
 
 const Case threads("references dropped on many threads destroy the storage once, after all reads",
                    [] {
                      Counting counting;
                      std::atomic<int> seen{0};
-                     set_default_allocator(&counting.allocator);
+                     exchange_allocator(counting.allocator);
                      constexpr int kThreads = 4;
                      constexpr int kRounds = 2000;
                      {
@@ -260,7 +268,7 @@ const Case threads("references dropped on many threads destroy the storage once,
                        shared.clear();  // so that one of the threads drops the last reference
                        for (std::thread& each : running) each.join();
                      }
-                     set_default_allocator(nullptr);
+                     exchange_allocator({});
                      expect(counting.allocations.load(), 8);
                      expect(counting.deallocations.load(), 8);
                      expect(counting.wrong.load(), 0);

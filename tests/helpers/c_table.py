@@ -29,6 +29,9 @@ class Table(ctypes.Structure):
         ("to_tensor", ctypes.PYFUNCTYPE(Address, Object)),
         ("borrow", ctypes.PYFUNCTYPE(ctypes.c_int, Object, Address, Address)),
         ("from_object", ctypes.PYFUNCTYPE(Object, Object)),
+        ("make_allocator", ctypes.PYFUNCTYPE(Object, Address)),
+        ("use_allocator", ctypes.PYFUNCTYPE(Object, Object)),
+        ("empty_from", ctypes.PYFUNCTYPE(Object, Object, Dtype, ctypes.c_int32, Address)),
     )
 
 

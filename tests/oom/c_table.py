@@ -9,13 +9,16 @@ from helpers.c_table import TABLE, Device, Dtype, Table
 from native.corpus import FLOATS
 
 import adversary
+import refarray
+from refarray import _native
 
-from .recipe import matrix, recipe
+from .recipe import matrix, recipe, refused
 
 Address = ctypes.c_void_p
 DELETER = 16  # the offset in a DLManagedTensorVersioned
 EMPTY, FROM_TENSOR, TO_TENSOR = TABLE.empty, TABLE.from_tensor, TABLE.to_tensor
 BORROW, FROM_OBJECT = TABLE.borrow, TABLE.from_object
+EMPTY_FROM, MAKE_ALLOCATOR = TABLE.empty_from, TABLE.make_allocator
 SHAPE = (ctypes.c_int64 * 2)(2, 3)
 SHAPE_ADDRESS = ctypes.addressof(SHAPE)
 FLOAT32, CPU = Dtype(2, 32, 1), Device(1, 0)
@@ -70,5 +73,24 @@ recipe("table.c_from_tensor", lambda tensor: tensor.give(), Tensor, instead=INST
 recipe("table.c_to_tensor", lambda unmade: unmade.make(), Unmade, instead=INSTEAD)
 recipe("table.c_borrow", lambda x: BORROW(x, OUT_ADDRESS, OUT_ADDRESS + 56), instead=INSTEAD)
 recipe("table.c_from_object", FROM_OBJECT, instead=INSTEAD)
+#: Nothing is allocated by it: the C library has no function with these arguments.
+C_LIBRARY = ctypes.CDLL(None)
+ALLOCATOR = (Address * 4)(*(ctypes.cast(C_LIBRARY[name], Address) for name in ("malloc", "free")))
+ALLOCATOR_ADDRESS = ctypes.addressof(ALLOCATOR)
+
+
+def use_none(x: Any) -> None:
+    with refarray.use_allocator(None):
+        refarray.zeros_like(x)
+
+
+recipe("table.c_make_allocator", lambda _: MAKE_ALLOCATOR(ALLOCATOR_ADDRESS), instead=INSTEAD)
+recipe("table.c_use_allocator", lambda _: TABLE.use_allocator(None), instead=INSTEAD)
+recipe("table.c_empty_from", lambda _: EMPTY_FROM(None, FLOAT32, 2, SHAPE_ADDRESS),
+       instead=INSTEAD)  # fmt: skip
+recipe("_native._use_allocator", lambda _: _native._use_allocator(None))
+refused("_native._use_allocator", TypeError, lambda _: _native._use_allocator(3))
+for name in ("use_allocator", *(f"use_allocator.__{each}__" for each in ("enter", "exit", "init"))):
+    recipe(name, use_none, python=True)
 recipe("table.c_from_object", FROM_OBJECT, lambda: adversary.make(data=FLOATS), "foreign",
        instead=INSTEAD)  # fmt: skip

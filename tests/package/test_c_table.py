@@ -6,7 +6,9 @@ import ctypes
 import os
 import struct
 import subprocess
+import sys
 import sysconfig
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -53,12 +55,12 @@ def c(built: Path) -> Any:
 
 def test_layout_never_changes(c: Any) -> None:
     """Members are only appended: modules that were compiled for version 1 depend on these."""
-    assert c.layout() == (0, 4, 8, 16, 24, 32, 40, 48, 56)
-    assert c.load() == (1, 56)
+    assert c.layout() == (0, 4, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80)
+    assert c.load() == (1, 80)
 
 
 def fake_table(version: int, size: int) -> tuple[Any, Any]:
-    table = ctypes.create_string_buffer(struct.pack("II", version, size) + bytes(64))
+    table = ctypes.create_string_buffer(struct.pack("II", version, size) + bytes(88))
     new = ctypes.pythonapi.PyCapsule_New
     new.restype, new.argtypes = (
         ctypes.py_object,
@@ -67,22 +69,22 @@ def fake_table(version: int, size: int) -> tuple[Any, Any]:
     return new(ctypes.addressof(table), b"refarray._C_API", None), table
 
 
-@pytest.mark.parametrize(("version", "size"), [(2, 56), (1, 48), (0, 0)])
+@pytest.mark.parametrize(("version", "size"), [(2, 80), (1, 56), (0, 0)])
 def test_another_table_is_refused(
     c: Any, monkeypatch: pytest.MonkeyPatch, version: int, size: int
 ) -> None:
     capsule, _table = fake_table(version, size)
     monkeypatch.setattr(refarray, "_C_API", capsule)
     theirs = f"version {version} and {size} bytes"
-    with pytest.raises(ImportError, match=f"{theirs}; .* compiled for version 1 and needs 56"):
+    with pytest.raises(ImportError, match=f"{theirs}; .* compiled for version 1 and needs 80"):
         c.load()
 
 
 def test_longer_table_is_accepted(c: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
-        capsule, _table = fake_table(1, 64)
+        capsule, _table = fake_table(1, 88)
         patched.setattr(refarray, "_C_API", capsule)
-        assert c.load() == (1, 64)
+        assert c.load() == (1, 88)
     c.load()
 
 
@@ -185,6 +187,90 @@ def test_from_object(c: Any, adv: Any) -> None:
         c.from_object([1.0])
 
 
+class Counts:
+    """What the allocator in C did since this object was made."""
+
+    def __init__(self, c: Any) -> None:
+        self.c, self.before = c, c.allocator_counts(0)
+
+    def __call__(self, fault: int = 0) -> tuple[int, ...]:
+        now = self.c.allocator_counts(fault)
+        return tuple(a - b for a, b in zip(now, self.before, strict=True))
+
+
+def test_memory_of_an_allocator_holds_elements_only(c: Any) -> None:
+    counts = Counts(c)
+    allocator = c.make_allocator(0)
+    x = c.empty_from(allocator, 250, 32)
+    assert counts() == (1, 0, 1000, 0)
+    assert sys.getsizeof(x) > 1000
+    x[:] = 1.0
+    tensor = refarray.to_capsule(x[1:])  # shares it
+    del x, allocator
+    assert counts() == (1, 0, 1000, 0)
+    assert float(refarray.from_capsule(tensor)[0]) == 1.0
+    del tensor
+    assert counts() == (1, 1, 0, 1)
+    c.empty_from(c.make_allocator(0), 0, 32)
+    assert counts() == (2, 2, 0, 2)  # 1 byte for an empty array
+
+
+def test_allocator_of_a_thread(c: Any) -> None:
+    counts = Counts(c)
+    allocator = c.make_allocator(0)
+    assert c.use_allocator(allocator) is None
+    arrays = [refarray.zeros(3), refarray.asarray([1.0, 2.0]), refarray.ones((2, 2))[0]]
+    assert [x.tolist() for x in arrays] == [[0, 0, 0], [1, 2], [1, 1]]
+    with ThreadPoolExecutor(1) as other:
+        other.submit(refarray.zeros, 3).result()  # another thread has its own
+    made = counts()[0]
+    assert made >= 3
+    before = c.use_allocator(None)
+    refarray.zeros(3)
+    assert counts()[0] == made
+    assert c.use_allocator(before) is None  # the capsule of the same allocator
+    refarray.zeros(3)
+    assert counts()[0] == made + 1
+    c.use_allocator(None)
+    del arrays, allocator, before
+    assert counts() == (made + 1, made + 1, 0, 1)
+
+
+def test_use_allocator_is_a_context(c: Any) -> None:
+    counts = Counts(c)
+    mine = refarray.use_allocator(c.make_allocator(0))
+    with mine:
+        with mine, refarray.use_allocator(None):
+            refarray.zeros(3)
+        assert counts()[0] == 0
+        refarray.zeros(3)
+    refarray.zeros(3)
+    assert counts()[:3] == (1, 1, 0)
+    with pytest.raises(TypeError, match="allocator must be None or a capsule .* not 'int'|not 3"):
+        refarray.use_allocator(3).__enter__()  # type: ignore[arg-type]
+    refarray.zeros(3)
+    assert counts()[0] == 1
+
+
+def test_allocators_that_fail(c: Any) -> None:
+    counts = Counts(c)
+    allocator = c.make_allocator(3)
+    counts(fault=1)
+    with pytest.raises(MemoryError, match="cannot allocate 12 bytes"):
+        c.empty_from(allocator, 3, 32)
+    counts(fault=2)
+    with pytest.raises(MemoryError, match="the allocator's memory is not aligned to 256 bytes"):
+        c.empty_from(allocator, 3, 32)
+    assert counts() == (1, 1, 0, 0)
+    with pytest.raises(BufferError, match="bits 33"):
+        c.empty_from(allocator, 3, 33)
+    with pytest.raises(TypeError, match="allocator must be None or a capsule of make_allocator"):
+        c.empty_from(refarray._C_API, 3, 32)  # type: ignore[attr-defined]
+    for missing, name in ((1, "allocate"), (2, "deallocate"), (4, "allocator")):
+        with pytest.raises(ValueError, match=f"make_allocator: {name} is NULL"):
+            c.make_allocator(missing)
+
+
 def test_repeated_use_leaves_no_memory(c: Any) -> None:
     x = refarray.ones((2, 3))
 
@@ -194,6 +280,9 @@ def test_repeated_use_leaves_no_memory(c: Any) -> None:
         c.to_tensor(x)
         c.borrow(x)
         c.from_object(x)
+        c.empty_from(c.make_allocator(0), 3, 32)
+        c.use_allocator(c.use_allocator(c.make_allocator(0)))
+        c.use_allocator(None)
         for call in (lambda: c.to_tensor(3), lambda: c.from_tensor(-4, 1)):
             with pytest.raises((TypeError, BufferError)):
                 call()

@@ -4,11 +4,24 @@
 #include <Python.h>
 
 #include <dlpack/dlpack.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* The version of the table below. It changes only if a member changes its meaning or its place; new members are
    appended, and `size` tells whether the running refarray has them. */
 enum { REFARRAY_C_API_VERSION = 1 };
+
+/* An allocator of host memory for the elements of arrays: malloc() and free() with a context. Its functions are called on
+   any thread, with or without the GIL, also after the interpreter has ended; they use neither Python nor refarray. */
+typedef struct RefarrayAllocator {
+  /* `nbytes` (1 or more) uninitialized bytes at a multiple of `alignment` (256), or NULL. */
+  void* (*allocate)(size_t nbytes, size_t alignment, void* context);
+  /* Gets the pointer and the size of an allocation. */
+  void (*deallocate)(void* pointer, size_t nbytes, void* context);
+  /* Called once, when no array and no capsule uses the allocator any more; may be NULL. */
+  void (*release)(void* context);
+  void* context;
+} RefarrayAllocator;
 
 /* Every function needs the GIL and an attached thread. Those that return a pointer return NULL, those that return an
    int return -1, with a Python exception set, unless stated otherwise. None keeps a pointer that it was given. */
@@ -37,6 +50,16 @@ typedef struct RefarrayCApi {
 
   /* refarray.from_dlpack(object): a new array that shares the memory of any array with DLPack. */
   PyObject* (*from_object)(PyObject* object);
+
+  /* A new capsule around a copy of an allocator, whose context it takes on success only. */
+  PyObject* (*make_allocator)(const RefarrayAllocator* allocator);
+
+  /* Lets the arrays that the calling thread makes on the CPU get their memory from an allocator, until the thread ends.
+     None: from refarray's own, the default. Returns the capsule of the one before, or None. */
+  PyObject* (*use_allocator)(PyObject* allocator);
+
+  /* empty() on the CPU, with an allocator for this array only. */
+  PyObject* (*empty_from)(PyObject* allocator, DLDataType dtype, int32_t ndim, const int64_t* shape);
 } RefarrayCApi;
 
 /* The table of the installed refarray, which is imported; it stays valid until the process ends. NULL with

@@ -1,9 +1,10 @@
-// Storage: reference-counted bytes on a device. Also the allocator of host memory.
+// Storage: reference-counted bytes on a device. Also the allocators of host memory.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 
 #include "refarray/core/device.hpp"
@@ -36,9 +37,11 @@ class Storage {
   /// Work on the bytes may be unfinished: this is a runtime::TrackedStorage.
   bool tracked() const noexcept { return tracked_; }
 
-  /// Bytes of the block, this header included, that refarray allocated for host memory; 0 for
-  /// other memory.
+  /// Bytes that were allocated for host memory of refarray, this header included; 0 for other
+  /// memory.
   std::size_t host_block() const noexcept;
+  /// Tells which class derived from this one the object is of: each has a destroyer of its own.
+  bool is_destroyed_by(Destroy destroyer) const noexcept { return destroy_ == destroyer; }
 
   /// Another thread may change the count at any time.
   bool is_last_reference() const noexcept {
@@ -108,22 +111,36 @@ class StoragePtr {
   Storage* storage_ = nullptr;
 };
 
-/// An allocator of host memory. `allocate` returns memory aligned to `alignment` (a power of two),
-/// zeroed if requested, or nullptr. `deallocate` gets the same pointer and size, on any thread.
-struct Allocator {
-  void* (*allocate)(std::size_t nbytes, std::size_t alignment, bool zeroed, void* context) noexcept;
-  void (*deallocate)(void* pointer, std::size_t nbytes, void* context) noexcept;
-  void* context;
-};
-
 /// DLPack requires 256 bytes; every storage that refarray allocates has this alignment.
 inline constexpr std::size_t kAlignment = 256;
 
-/// The allocator that new_storage() uses. Setting one affects later storages only. Each storage
-/// stores the address of its allocator, which must therefore outlive it. Thread-safe.
-const Allocator& default_allocator() noexcept;
-/// nullptr restores the built-in allocator.
-void set_default_allocator(const Allocator* allocator) noexcept;
+/// An allocator of another library. Its functions are called on any thread, with or without the
+/// GIL; they must not call refarray. `allocate` gets 1 byte or more, and returns uninitialized
+/// memory, aligned, or nullptr. `deallocate` gets the same pointer and size.
+struct Allocator {
+  void* (*allocate)(std::size_t nbytes, std::size_t alignment, void* context);
+  void (*deallocate)(void* pointer, std::size_t nbytes, void* context);
+  void* context;
+};
+/// Each storage shares its allocator; the last owner may be destroyed on any thread.
+using AllocatorPtr = std::shared_ptr<const Allocator>;
+
+/// Sets the allocator of the storages that the calling thread makes from now on, until it ends;
+/// empty, the default, for refarray's own. Returns the one before.
+AllocatorPtr exchange_allocator(AllocatorPtr allocator) noexcept;
+
+/// RAII: an allocator of the calling thread.
+class WithAllocator {
+ public:
+  explicit WithAllocator(AllocatorPtr allocator) noexcept
+      : before_(exchange_allocator(std::move(allocator))) {}
+  WithAllocator(const WithAllocator&) = delete;
+  WithAllocator& operator=(const WithAllocator&) = delete;
+  ~WithAllocator() { exchange_allocator(std::move(before_)); }
+
+ private:
+  AllocatorPtr before_;
+};
 
 /// Allocates writable host bytes aligned to kAlignment. Throws kValue or kMemory, naming the size.
 StoragePtr new_storage(std::int64_t nbytes, bool zeroed);

@@ -26,6 +26,7 @@ extern PyMethodDef kRangeFunctions[];          // creation/ranges.cpp: arange, l
 extern PyMethodDef kDtypeFunctions[];          // array/dtype_functions.cpp
 extern PyMethodDef kNamespaceFunctions[];      // module/namespace_module.cpp: private
 extern PyMethodDef kLedgerFunctions[];         // module/ledgers.cpp: private
+extern PyMethodDef kAllocatorFunctions[];      // objects/allocator_capsule.cpp: private
 
 // Methods and getters of the array type.
 extern PyMethodDef kManipulationMethods[];  // array/manipulation.cpp

@@ -1,8 +1,9 @@
 // The C exchange table of refarray.Array: the four functions that need Python, and the table. Then
-// the C table refarray._C_API: its six functions.
+// the C table refarray._C_API: its nine functions.
 #include "extension/dlpack/c_tables.hpp"
 
 #include <optional>
+#include <utility>
 
 #include "core/array.hpp"
 #include "dlpack/exchange_api.hpp"
@@ -12,6 +13,7 @@
 #include "extension/copy/ways_out.hpp"
 #include "extension/dlpack/dlpack_export.hpp"
 #include "extension/dlpack/dlpack_import.hpp"
+#include "extension/objects/allocator_capsule.hpp"
 #include "extension/objects/array_object.hpp"
 #include "refarray/dlpack/managed.hpp"
 #include "refarray/python/c_api.h"
@@ -213,10 +215,37 @@ Ref table_from_object(PyObject* object) {
   return module_from_dlpack(module.get(), &object, 1, nullptr);
 }
 
+/// What a C module passed, and the allocator that calls it.
+struct GivenAllocator : core::Allocator {
+  void (*release)(void* context);
+};
+
+Ref table_make_allocator(const RefarrayAllocator* given) {
+  if (given == nullptr) raise(PyExc_ValueError, "make_allocator: allocator is NULL");
+  if (given->allocate == nullptr) raise(PyExc_ValueError, "make_allocator: allocate is NULL");
+  if (given->deallocate == nullptr) raise(PyExc_ValueError, "make_allocator: deallocate is NULL");
+  auto* const mine =
+      new GivenAllocator{{given->allocate, given->deallocate, given->context}, nullptr};
+  core::AllocatorPtr shared(mine, [](GivenAllocator* each) {
+    if (each->release != nullptr) each->release(each->context);
+    delete each;
+  });
+  Ref out = allocator_object(std::move(shared));
+  mine->release = given->release;  // the capsule takes the context, after all that can fail
+  return out;
+}
+
+Ref table_empty_from(PyObject* allocator, DLDataType dtype, std::int32_t ndim,
+                     const std::int64_t* shape) {
+  const core::WithAllocator here(to_allocator(allocator));
+  return table_empty(dtype, DLDevice{kDLCPU, 0}, ndim, shape);
+}
+
 const RefarrayCApi kCTable{
-    REFARRAY_C_API_VERSION, sizeof(RefarrayCApi),     slot<&table_is_array>,
-    slot<&table_empty>,     slot<&table_from_tensor>, slot<&table_to_tensor>,
-    slot<&table_borrow>,    slot<&table_from_object>,
+    REFARRAY_C_API_VERSION,     sizeof(RefarrayCApi),     slot<&table_is_array>,
+    slot<&table_empty>,         slot<&table_from_tensor>, slot<&table_to_tensor>,
+    slot<&table_borrow>,        slot<&table_from_object>, slot<&table_make_allocator>,
+    slot<&use_allocator>,       slot<&table_empty_from>,
 };
 
 }  // namespace

@@ -135,6 +135,7 @@ void fill(PyObject* module) {
   add_functions(module);
   check(PyModule_AddFunctions(module, kNamespaceFunctions));
   check(PyModule_AddFunctions(module, kLedgerFunctions));
+  check(PyModule_AddFunctions(module, kAllocatorFunctions));
   check(PyModule_AddStringConstant(module, "__version__", REFARRAY_VERSION));
   check(PyModule_AddObjectRef(module, "_C_API", make_c_table_capsule().get()));
   register_in_interpreter(module);

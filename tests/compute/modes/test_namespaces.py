@@ -87,6 +87,7 @@ MUTABLE = {
     "LinAlgError": "an exception",
     "NoCopyError": "an exception",
     "DLDeviceType": "an enumeration, whose members are immutable",
+    "use_allocator": "a context manager",
     "use_stream": "a context manager",
     # What functions return: named tuples and dataclasses, without operators.
     **dict.fromkeys(("UniqueAllResult", "EighResult", "finfo", "iinfo"), "a result with names"),

@@ -30,7 +30,7 @@ MOST_ELEMENTS = 4096  # of an array that later statements use
 #: Functions with effects outside the arrays: they print, or change settings of the process.
 NOT_CALLED = {
     *("doctor", "ledger", "namespace", "printoptions", "set_copy_threads", "set_host_computation"),
-    "use_stream",
+    *("use_allocator", "use_stream"),
 }
 
 GPU = refarray.VirtualDevice("gpu")

@@ -1,6 +1,7 @@
 /* A module in C that uses every function of refarray's C table; compiled with a C compiler, linked with nothing. */
 #include <refarray/python/c_api.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 static const RefarrayCApi* api;
 
@@ -15,10 +16,12 @@ static PyObject* load(PyObject* self, PyObject* ignored) {
 static PyObject* layout(PyObject* self, PyObject* ignored) {
   (void)self;
   (void)ignored;
-  return Py_BuildValue("(nnnnnnnnn)", offsetof(RefarrayCApi, version), offsetof(RefarrayCApi, size),
+  return Py_BuildValue("(nnnnnnnnnnnn)", offsetof(RefarrayCApi, version), offsetof(RefarrayCApi, size),
                        offsetof(RefarrayCApi, is_array), offsetof(RefarrayCApi, empty),
                        offsetof(RefarrayCApi, from_tensor), offsetof(RefarrayCApi, to_tensor),
-                       offsetof(RefarrayCApi, borrow), offsetof(RefarrayCApi, from_object), sizeof(RefarrayCApi));
+                       offsetof(RefarrayCApi, borrow), offsetof(RefarrayCApi, from_object),
+                       offsetof(RefarrayCApi, make_allocator), offsetof(RefarrayCApi, use_allocator),
+                       offsetof(RefarrayCApi, empty_from), sizeof(RefarrayCApi));
 }
 
 static PyObject* is_array(PyObject* self, PyObject* object) {
@@ -116,6 +119,66 @@ static PyObject* from_object(PyObject* self, PyObject* object) {
   return api->from_object(object);
 }
 
+/* An allocator that counts; `fault` 1: it has no memory, 2: its memory is not aligned. */
+static struct {
+  int allocations, deallocations, releases, fault;
+  long long live;
+} counts;
+
+static void* allocate(size_t nbytes, size_t alignment, void* context) {
+  if (context != &counts || alignment != 256 || nbytes == 0 || counts.fault == 1) return 0;
+  char* out = aligned_alloc(alignment, (nbytes + 2 * alignment - 1) / alignment * alignment);
+  if (!out) return 0;
+  ++counts.allocations;
+  counts.live += (long long)nbytes;
+  return counts.fault == 2 ? out + 64 : out;
+}
+
+static void deallocate(void* pointer, size_t nbytes, void* context) {
+  if (context != &counts) abort();
+  ++counts.deallocations;
+  counts.live -= (long long)nbytes;
+  free((char*)((uintptr_t)pointer / 256 * 256));
+}
+
+static void release(void* context) {
+  if (context != &counts) abort();
+  ++counts.releases;
+}
+
+/* make_allocator(missing): 1 without `allocate`, 2 without `deallocate`, 3 without `release`, 4 NULL */
+static PyObject* make_allocator(PyObject* self, PyObject* missing) {
+  (void)self;
+  const long which = PyLong_AsLong(missing);
+  const RefarrayAllocator own = {which == 1 ? 0 : allocate, which == 2 ? 0 : deallocate, which == 3 ? 0 : release,
+                                 &counts};
+  return api->make_allocator(which == 4 ? 0 : &own);
+}
+
+static PyObject* use_allocator(PyObject* self, PyObject* allocator) {
+  (void)self;
+  return api->use_allocator(allocator);
+}
+
+/* empty_from(allocator, extent, bits) -> an array of floats */
+static PyObject* empty_from(PyObject* self, PyObject* args) {
+  (void)self;
+  PyObject* allocator;
+  long long extent;
+  int bits;
+  if (!PyArg_ParseTuple(args, "OLi", &allocator, &extent, &bits)) return 0;
+  const int64_t shape[1] = {extent};
+  const DLDataType dtype = {kDLFloat, (uint8_t)bits, 1};
+  return api->empty_from(allocator, dtype, 1, shape);
+}
+
+/* allocator_counts(fault) -> (allocations, deallocations, bytes in use, releases) until now */
+static PyObject* allocator_counts(PyObject* self, PyObject* fault) {
+  (void)self;
+  counts.fault = (int)PyLong_AsLong(fault);
+  return Py_BuildValue("(iiLi)", counts.allocations, counts.deallocations, counts.live, counts.releases);
+}
+
 static PyMethodDef methods[] = {{"load", load, METH_NOARGS, 0},
                                 {"layout", layout, METH_NOARGS, 0},
                                 {"is_array", is_array, METH_O, 0},
@@ -126,6 +189,10 @@ static PyMethodDef methods[] = {{"load", load, METH_NOARGS, 0},
                                 {"borrow", borrow, METH_O, 0},
                                 {"null_arguments", null_arguments, METH_VARARGS, 0},
                                 {"from_object", from_object, METH_O, 0},
+                                {"make_allocator", make_allocator, METH_O, 0},
+                                {"use_allocator", use_allocator, METH_O, 0},
+                                {"empty_from", empty_from, METH_VARARGS, 0},
+                                {"allocator_counts", allocator_counts, METH_O, 0},
                                 {0, 0, 0, 0}};
 static PyModuleDef_Slot slots[] = {
 #ifdef Py_mod_gil
