@@ -15,10 +15,11 @@ from typing import NamedTuple
 
 #: The layers, and which others each includes.
 LAYERS = {
-    "extension": {"dlpack", "runtime", "core"},
+    "extension": {"dlpack", "runtime", "shared", "core"},
     "dlpack": {"runtime", "core"},
     "runtime": {"core"},
     "compute": {"core"},
+    "shared": {"core"},
     "core": set[str](),
 }
 #: The part of the extension that computes: the only one that includes the layer compute. The rest
@@ -27,7 +28,7 @@ COMPUTE = "src/extension/compute/"
 #: The rooms of the extension: each includes only what is to its right.
 ROOMS = (
     *("module", "compute", "indexing", "modes", "array", "creation", "arrow", "interop", "dlpack"),
-    *("copy", "devices", "objects", "capi"),
+    *("shared", "copy", "devices", "objects", "capi"),
 )
 TOP = {
     *(".ci", ".clang-format", ".gitattributes", ".github", ".gitignore", ".pre-commit-hooks.yaml"),
