@@ -16,7 +16,12 @@ endif()
 # Builds an extension module of the sources below a folder, for the limited API if scikit-build-core requests it.
 function(refarray_extension name folder)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.cpp")
-  # Of src/extension: the part that computes, or what stands for it.
+  # Of src/extension: shared memory and the part that computes, or what stands for them.
+  if(TARGET refarray_shared)
+    list(FILTER sources EXCLUDE REGEX "/without_shared\\.cpp$")
+  else()
+    list(FILTER sources EXCLUDE REGEX "/shared_functions\\.cpp$")
+  endif()
   if(REFARRAY_COMPUTE)
     list(FILTER sources EXCLUDE REGEX "/without_compute\\.cpp$")
   else()
@@ -45,7 +50,8 @@ endfunction()
 
 refarray_extension(_native src/extension)
 refarray_precompile(_native extension/capi/errors.hpp extension/objects/array_object.hpp)
-target_link_libraries(_native PRIVATE $<TARGET_NAME_IF_EXISTS:refarray_compute> refarray_dlpack)
+target_link_libraries(_native PRIVATE $<TARGET_NAME_IF_EXISTS:refarray_compute> $<TARGET_NAME_IF_EXISTS:refarray_shared>
+                      refarray_dlpack)
 if(REFARRAY_SANITIZE)
   # A handler for abi::__forced_unwind binds a null reference: pthread_exit throws no object.
   target_compile_options(_native PRIVATE -fno-sanitize=null)

@@ -182,6 +182,7 @@ __all__ = [
     "searchsorted",
     "set_copy_threads",
     "set_host_computation",
+    "shares_memory",
     "sign",
     "signbit",
     "sin",

@@ -22,6 +22,8 @@ namespace {
 constexpr std::size_t kFew = 8;
 /// Free bytes that a process keeps for its next arrays, as core does (kMaxCachedBytes).
 constexpr std::uint64_t kKeptBytes = std::uint64_t{128} << 20;
+/// So many bytes are taken without a look at what the machine has, which takes 100 us.
+constexpr std::uint64_t kUncheckedBytes = std::uint64_t{2} << 20;
 
 void check_control_file(const Descriptor& control) {
   const FileFacts facts = facts_of(control);
@@ -149,13 +151,13 @@ std::unique_lock<std::mutex> Arena::lock_as_member() {
 // --- Allocation.
 
 bool Arena::take_page() {
+  free_blocks_.reserve(free_blocks_.size() + kBlocksPerPage);
   for (std::uint32_t page = 0; page < kPages; ++page) {
     Owner& owner = control_->page_owner[page];
     std::uint32_t nobody = 0;
     if (owner.load() != 0) continue;
     include_in(control_->pages_used, page);
     if (!owner.compare_exchange_strong(nobody, *slot_ + 1)) continue;
-    free_blocks_.reserve(free_blocks_.size() + kBlocksPerPage);
     for (std::uint32_t i = kBlocksPerPage; i-- > 0;)
       free_blocks_.push_back(page * kBlocksPerPage + i);
     return true;
@@ -210,8 +212,8 @@ bool Arena::take_units(std::uint64_t length) {
 
 void Arena::fail_full(std::uint64_t length) {
   std::uint64_t used = 0;
-  const std::uint64_t units = std::min<std::uint64_t>(header_.units, kMaxUnits);
-  for (std::uint64_t unit = 0; unit < count_in(control_->units_used, kMaxUnits); ++unit)
+  const auto units = static_cast<std::uint32_t>(header_.units);
+  for (std::uint32_t unit = 0; unit < count_in(control_->units_used, units); ++unit)
     used += control_->unit_owner[unit].load() != 0 ? kUnit : 0;
   const std::uint64_t limit = std::min(units * kUnit, mapped_);
   fail(Fault::kMemory, "cannot allocate ", length, " bytes: the limit of the arena is ", limit,
@@ -230,8 +232,12 @@ std::uint64_t Arena::take_range(std::uint64_t length) {
   if (sweep(limits().orphans)) {
     if (const auto found = from_books()) return *found;
   }
-  if (const std::uint64_t left = available_memory(); length > left)
-    fail(Fault::kMemory, "cannot allocate ", length, " bytes: the machine has ", left, " left");
+  unchecked_ += length;
+  if (unchecked_ >= kUncheckedBytes) {
+    if (const std::uint64_t left = available_memory(); length > left)
+      fail(Fault::kMemory, "cannot allocate ", length, " bytes: the machine has ", left, " left");
+    unchecked_ = 0;
+  }
   if (take_units(length)) return *free_.take(length);
   sweep(/*orphans_left=*/0);
   if (const auto found = from_books()) return *found;
@@ -446,7 +452,7 @@ void Arena::prepare_fork() noexcept {
     if (!slot_) return;
     child_lock_ = open_again(lock_, Access::kWrite);
     child_slot_ = take_slot(child_lock_);
-  } catch (const core::Error&) {
+  } catch (const std::exception&) {
     child_lock_ = Descriptor();
   }
   if (!child_slot_) return;

@@ -144,6 +144,7 @@ class Arena : public std::enable_shared_from_this<Arena> {
   std::byte* data_ = nullptr;
   std::uint64_t mapped_ = 0;      // bytes of the file of elements, which may be shorter
   std::uint64_t known_size_ = 0;  // that the file had at least
+  std::uint64_t unchecked_ = 0;   // bytes taken since available_memory() was asked
   Descriptor lock_;               // of control memory: never mapped, never given to others
   Descriptor data_file_;
   std::optional<std::uint32_t> slot_;

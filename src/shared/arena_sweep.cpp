@@ -72,7 +72,8 @@ void Arena::sweep_slot(std::uint32_t slot) noexcept {
     }
     if (is_own) control_->page_owner[page].store(kAbandoned);
   }
-  for (std::uint32_t i = count_in(control_->units_used, kMaxUnits); i-- > 0;) {
+  for (std::uint32_t i = count_in(control_->units_used, static_cast<std::uint32_t>(header_.units));
+       i-- > 0;) {
     std::uint32_t owner = slot + 1;
     if (control_->unit_owner[i].load() == owner)
       control_->unit_owner[i].compare_exchange_strong(owner, kAbandoned);
@@ -131,7 +132,8 @@ void Arena::free_abandoned() {
             [](const Range& a, const Range& b) { return a.offset < b.offset; });
   std::uint64_t used_to = 0;  // the end of the blocks that begin before the unit ends
   auto next = in_use.begin();
-  const std::uint32_t units = count_in(control_->units_used, kMaxUnits);
+  const std::uint32_t units =
+      count_in(control_->units_used, static_cast<std::uint32_t>(header_.units));
   for (std::uint32_t i = 0; i < units; ++i) {
     const Range unit{i * kUnit, kUnit};
     for (; next != in_use.end() && next->offset < unit.end(); ++next)
@@ -145,6 +147,7 @@ void Arena::free_abandoned() {
 std::uint64_t Arena::collect() {
   const std::unique_lock<std::mutex> here = lock_as_member();
   acknowledge(kAll);
+  while (sent_.size() > limits().transit) cancel_oldest();
   sweep(limits().orphans);
   reclaim(kAll);
   return give_back_units();

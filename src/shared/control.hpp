@@ -15,9 +15,10 @@ using Word = std::atomic<std::uint64_t>;
 using Owner = std::atomic<std::uint32_t>;  // 0: nobody; slot + 1; or kAbandoned
 static_assert(Word::is_always_lock_free && Owner::is_always_lock_free);
 
-/// Elements are in a file of their own, which processes take in units.
-inline constexpr std::uint64_t kUnit = std::uint64_t{2} << 20;
-inline constexpr std::uint32_t kMaxUnits = 1U << 19;
+/// Elements are in a file of their own, which processes take in units. A block keeps its units for
+/// its process, also after that has ended: small ones leave more to others.
+inline constexpr std::uint64_t kUnit = std::uint64_t{256} << 10;
+inline constexpr std::uint32_t kMaxUnits = 1U << 22;
 /// Blocks begin at multiples of this, as all memory of arrays does.
 inline constexpr std::uint64_t kGrain = 256;
 

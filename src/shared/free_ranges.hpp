@@ -70,10 +70,11 @@ class FreeRanges {
   }
 
  private:
+  /// A range for which only the second has no memory can be taken, but is not merged.
   void insert(const Range& range) {
-    by_offset_.emplace(range.offset, range.length);
     by_length_.emplace(range.length, range.offset);
     bytes_ += range.length;
+    by_offset_.emplace(range.offset, range.length);
   }
   void erase(const Range& range) noexcept {
     by_offset_.erase(range.offset);

@@ -147,8 +147,15 @@ Descriptor open_of_process(std::uint32_t pid, std::uint32_t number, Access acces
 }
 
 std::uint64_t pid_namespace() noexcept {
+  struct Known {
+    pid_t pid;
+    std::uint64_t inode;
+  };
+  static constinit thread_local Known known{};  // a child may be in another one
+  if (known.pid == getpid()) return known.inode;
   struct stat found{};
-  return stat("/proc/self/ns/pid", &found) == 0 ? found.st_ino : 0;
+  known = {getpid(), stat("/proc/self/ns/pid", &found) == 0 ? found.st_ino : 0};
+  return known.inode;
 }
 
 namespace {

@@ -64,6 +64,7 @@ for _name, _call in {
     "astype": lambda x: x.astype(refarray.complex64),
     "copy": lambda x: x.copy(),
     "is_contiguous": lambda x: x.is_contiguous(),
+    "is_shared": lambda x: x.is_shared(),
     "reshape": lambda x: x.reshape((6,)),
     "to_device": lambda x: x.to_device("cpu"),
     "tolist": lambda x: x.tolist(),
@@ -109,6 +110,7 @@ recipe("Array.__arrow_c_array__", lambda x: x.__arrow_c_array__(),
        lambda: refarray.zeros(9, dtype=refarray.bool), "bits")  # fmt: skip
 refused("Array.__arrow_c_array__", AttributeError, lambda x: x.__arrow_c_array__, label="2-d")
 refused("Array.__hash__", TypeError, hash, label="")
+refused("Array.shared_handle", BufferError, lambda x: x.shared_handle(), label="", python=True)
 recipe("Array.__reduce_ex__", lambda x: pickle.dumps(x, 5), label="pickle",
        instead=(pickle.PicklingError,))  # fmt: skip
 recipe("Array.__repr__", repr, python=True)

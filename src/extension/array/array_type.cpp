@@ -18,6 +18,7 @@
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/compute_hooks.hpp"
 #include "extension/objects/namespace.hpp"
+#include "extension/shared/shared_functions.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -181,7 +182,7 @@ void replace(std::vector<PyMethodDef>& table, const PyMethodDef* others) {
 std::vector<PyMethodDef> make_methods(const Modes& modes) {
   std::vector<PyMethodDef> out = joined<PyMethodDef>(
       {kManipulationMethods, kCopyMethods, kElementMethods, kByteMethods, kPickleMethods,
-       kExportMethods, kNumpyMethods, kNamespaceMethods, kOwnMethods});
+       kExportMethods, kNumpyMethods, kNamespaceMethods, kSharedMethods, kOwnMethods});
   if (modes.strict) {
     out = of_standard(std::move(out));
     replace(out, kStrictExportMethods);

@@ -12,6 +12,7 @@
 #include "extension/objects/conversions.hpp"
 #include "extension/objects/namespace.hpp"
 #include "extension/objects/value_types.hpp"
+#include "extension/shared/shared_functions.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -136,6 +137,8 @@ void fill(PyObject* module) {
   check(PyModule_AddFunctions(module, kNamespaceFunctions));
   check(PyModule_AddFunctions(module, kLedgerFunctions));
   check(PyModule_AddFunctions(module, kAllocatorFunctions));
+  check(PyModule_AddFunctions(module, kSharedFunctions));
+  check(PyModule_AddFunctions(module, kOverlapFunctions));
   check(PyModule_AddStringConstant(module, "__version__", REFARRAY_VERSION));
   check(PyModule_AddObjectRef(module, "_C_API", make_c_table_capsule().get()));
   register_in_interpreter(module);
