@@ -142,7 +142,7 @@ void use_spoilt_arena(Input& input) {
 
 void run(Input& input) {
   static const Subject subject;
-  switch (input.below(64)) {
+  switch (input.take<std::uint16_t>() % 512) {  // an arena of its own takes a millisecond
     case 0:
       return use_spoilt_arena(input);
     case 1:
