@@ -242,10 +242,10 @@ Ref table_empty_from(PyObject* allocator, DLDataType dtype, std::int32_t ndim,
 }
 
 const RefarrayCApi kCTable{
-    REFARRAY_C_API_VERSION,     sizeof(RefarrayCApi),     slot<&table_is_array>,
-    slot<&table_empty>,         slot<&table_from_tensor>, slot<&table_to_tensor>,
-    slot<&table_borrow>,        slot<&table_from_object>, slot<&table_make_allocator>,
-    slot<&use_allocator>,       slot<&table_empty_from>,
+    REFARRAY_C_API_VERSION, sizeof(RefarrayCApi),     slot<&table_is_array>,
+    slot<&table_empty>,     slot<&table_from_tensor>, slot<&table_to_tensor>,
+    slot<&table_borrow>,    slot<&table_from_object>, slot<&table_make_allocator>,
+    slot<&use_allocator>,   slot<&table_empty_from>,
 };
 
 }  // namespace
