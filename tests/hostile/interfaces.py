@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
+import array
 import gc
 import weakref
 from typing import Any
@@ -19,12 +19,13 @@ class Interface:
         self.__array_interface__ = {"version": 3, "shape": (2,), "typestr": "|u1", **fields}
 
 
-def at(memory: Any) -> tuple[int, bool]:
-    """(address, read-only) of a ctypes array, as `data` holds them."""
-    return (ctypes.addressof(memory), False)
+def at(memory: array.array[int]) -> tuple[int, bool]:
+    """(address, read-only) as `data` holds them. Not by ctypes, which 3.12 lacks in a
+    sub-interpreter."""
+    return (memory.buffer_info()[0], False)
 
 
-NUMBERS = (ctypes.c_int32 * 12)(*range(12))
+NUMBERS = array.array("i", range(12))
 
 
 class Broken:
