@@ -84,7 +84,7 @@ def test_no_check_takes_a_strange_exception_for_its_own() -> None:
 def test_exit_status_and_reports(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     files = {form: tmp_path / form for form in ("json", "junit", "html", "markdown", "badge")}
     wanted = [f"--report={form}={path}" for form, path in files.items()]
-    command = ["check", "helpers.planted_checks:right", "--only", "VERS-01", *wanted]
+    command = ["check", "helpers.planted_checks:right", "--only", "VERS-01", "-v", *wanted]
     assert main(command) == 3
     out = capsys.readouterr().out
     assert "ERROR VERS-01" in out and "traceback" in out and "4 error" in out

@@ -160,6 +160,8 @@ class Bench:
         self.say = say
         self.conduct = conduct
         self.trials: dict[str, dict[str, Any]] = {}
+        self.tries_here = False
+        """A device is in use, whose driver does not survive a fork: the adapter is tried here."""
 
     def observe_process(self, check: Check) -> dict[str, Any]:
         """Undoes what the library did to this process in a case. If it has started threads, no
@@ -178,7 +180,7 @@ class Bench:
                 say({"held": None, "dropped": [asdict(each) for each in trial.run()]})
             return False
 
-        if not self.forks:
+        if self.tries_here or not self.forks:
             work(self.say)
             return {}
         messages, died = in_child(work, CASE_SECONDS)
@@ -313,6 +315,7 @@ def serve(
         }
     )
     bench = Bench(probes_of(producer, consumer), forks, say, conduct)
+    bench.tries_here = bool(where)
     gc.freeze()  # a collection in a child would copy every page of the imported modules
     return answer_all(bench, mode, requests, answers)
 
