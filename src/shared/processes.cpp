@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "core/error.hpp"
 
@@ -14,7 +15,9 @@ struct Processes {
   std::mutex mutex;
   std::vector<std::weak_ptr<Arena>> arenas;
   std::vector<ArenaPtr> in_fork;
-  std::uint64_t* page = nullptr;  // 1; 0 in a child until its handler has run
+  bool is_prepared = true;           // `in_fork` has all arenas
+  std::atomic<bool> is_lost{false};  // this is a child of a fork() for which it had not
+  std::uint64_t* page = nullptr;     // 1; 0 in a child until its handler has run
 };
 
 /// Never destroyed: arrays may outlive every static object.
@@ -34,10 +37,12 @@ std::vector<ArenaPtr> locked_arenas(const Processes& all) {
 void prepare() noexcept {
   Processes& all = processes();
   all.mutex.lock();
-  try {  // boundary: without memory for the list the child has no arenas
+  try {  // boundary: without memory for the list the child is no member, as after clone()
     all.in_fork = locked_arenas(all);
+    all.is_prepared = true;
   } catch (const std::bad_alloc&) {
     all.in_fork.clear();
+    all.is_prepared = false;
   }
   for (const ArenaPtr& arena : all.in_fork) arena->prepare_fork();
 }
@@ -57,7 +62,9 @@ void in_parent() noexcept {
 }
 
 void in_child() noexcept {
-  if (processes().page != nullptr) *processes().page = 1;
+  Processes& all = processes();
+  if (!all.is_prepared) all.is_lost.store(true, std::memory_order_relaxed);
+  if (all.page != nullptr) *all.page = 1;
   finish([](Arena& arena) { arena.end_fork_in_child(); });
 }
 
@@ -71,6 +78,7 @@ void install_handlers(Processes& all) {
 }  // namespace
 
 bool is_ours() noexcept {
+  if (processes().is_lost.load(std::memory_order_relaxed)) return false;
   const std::uint64_t* page = processes().page;
   return page == nullptr || *static_cast<const volatile std::uint64_t*>(page) != 0;
 }

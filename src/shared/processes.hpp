@@ -5,7 +5,8 @@
 
 namespace refarray::shared {
 
-/// False in a process that was made by clone() without the handlers of fork(): it holds nothing.
+/// False in a process that was made by clone() without the handlers of fork(), or by a fork() that
+/// had no memory for them: it holds nothing.
 bool is_ours() noexcept;
 
 /// The arena with this id that the process has open, or empty.
