@@ -6,7 +6,6 @@ import concurrent.futures
 import multiprocessing
 import os
 import signal
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,6 @@ from helpers.processes import python
 
 import refarray as ra
 import refarray.shared as shared
-
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="refarray.shared is for Linux")
 
 METHODS = ("fork", "spawn", "forkserver")
 MIB = 1 << 20

@@ -19,8 +19,6 @@ from helpers.processes import python
 import refarray as ra
 import refarray.shared as shared
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="refarray.shared is for Linux")
-
 MIB = 1 << 20
 
 

@@ -45,10 +45,9 @@ def main(arguments: list[str]) -> None:
     say("under TSAN")
     run([sanitized / "arena_test"], {**environment(sanitized), "TSAN_OPTIONS": "exitcode=66"})
     kill(sanitized, max(kills // 10, 1), seeds[0])
-    tests = arguments or sorted((TESTS / "shared").glob("test_*.py"))
-    if tests:
-        say("pytest, long")
-        run([*PYTEST, "--long=2", *tests])
+    say("pytest, long")
+    files = ("test_shared.py", "share_processes.py")
+    run([*PYTEST, "--long=2", *(arguments or [TESTS / "shared" / name for name in files])])
 
 
 if __name__ == "__main__":
