@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-
 from refarray import _native
 
 TYPE_CHECKING = False
@@ -29,11 +27,6 @@ class use_allocator:
         """Let the thread's new arrays use the allocator; TypeError for another object."""
         self._before.append(_native._use_allocator(self._allocator))
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Let them use the one before again."""
         _native._use_allocator(self._before.pop())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from types import TracebackType
 
 from refarray import _native
 
@@ -38,12 +37,7 @@ class Ledger:
             raise RuntimeError("the ledger is open already; a second ledger() can be nested")
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop counting, also on another thread."""
         _native._ledger_close(self._native)
 

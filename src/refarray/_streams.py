@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-
 from refarray import _native
 from refarray._native import Device
 
@@ -44,12 +42,7 @@ class use_stream:
         self._before.append(_native._set_current_stream(self._stream))
         return self._stream
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Restore the previous current stream."""
         _native._reset_current_stream(self._stream.device, self._before.pop())
 

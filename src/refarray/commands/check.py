@@ -34,10 +34,8 @@ Check libraries against the standards of data interchange. Each SUBJECT is the n
 (`refarray subjects` lists them), module:ATTRIBUTE of your own, or a module that follows the array
 API. It runs in a process of its own: after a crash, which is a finding, the rest goes on.
 The exit status is 0 without deviations; 1 if a MUST is broken, data was wrong, or a process crashed
-or hung (--fail-on); 2 if
-an argument is wrong; 3 if a subject could not be tried, its adapter is wrong, or a
-check failed by a bug of the kit; 4 if
-the only problem is a stale expectation.
+or hung (--fail-on); 2 if an argument is wrong; 3 if a subject could not be tried, its adapter is
+wrong, or a check failed by a bug of the kit; 4 if the only problem is a stale expectation.
 """
 
 

@@ -154,13 +154,20 @@ NOTHING: dict[str, Any] = {"held": None, "observed": "", "repro": "", "parts": {
 class Bench:
     """The probes of one subject, and the messages of trials that decide several checks."""
 
-    def __init__(self, probes: Mapping[str, Any], forks: bool, say: Say, conduct: Conduct) -> None:
+    def __init__(
+        self,
+        probes: Mapping[str, Any],
+        forks: bool,
+        say: Say,
+        conduct: Conduct,
+        tries_here: bool,
+    ) -> None:
         self.probes = probes
         self.forks = forks
         self.say = say
         self.conduct = conduct
         self.trials: dict[str, dict[str, Any]] = {}
-        self.tries_here = False
+        self.tries_here = tries_here
         """A device is in use, whose driver does not survive a fork: the adapter is tried here."""
 
     def observe_process(self, check: Check) -> dict[str, Any]:
@@ -314,8 +321,7 @@ def serve(
             "conduct": [*done, *conduct.restore()],
         }
     )
-    bench = Bench(probes_of(producer, consumer), forks, say, conduct)
-    bench.tries_here = bool(where)
+    bench = Bench(probes_of(producer, consumer), forks, say, conduct, bool(where))
     gc.freeze()  # a collection in a child would copy every page of the imported modules
     return answer_all(bench, mode, requests, answers)
 
