@@ -10,39 +10,14 @@ from typing import Any
 import fakegpu
 import pytest
 from capturing import capturing, driver_of
-from helpers.cases import cases
-from properties.models import MODELS
-from properties.test_every_function import UNDETERMINED, arrays, calls, run, text
+from helpers.on_devices import NAMES, compare_with_the_host
 
 import refarray as ra
-
-NAMES = sorted(set(MODELS) - set(UNDETERMINED))
-CALLS = 3  # of each function
-
-
-def moved(value: Any, device: str) -> Any:
-    if isinstance(value, ra.Array):
-        return value.to_device(device)
-    if isinstance(value, dict):
-        return {key: moved(each, device) for key, each in value.items()}
-    if isinstance(value, tuple | list):
-        items = [moved(each, device) for each in value]
-        return items if type(value) is list else tuple(items)
-    return value
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_function_has_the_result_of_the_host(name: str, device: str) -> None:
-    with cases() as case:
-        for number, call in enumerate(calls(name, CALLS)):
-            given = (call.arguments, dict(call.keywords))
-            if not list(arrays(given)):
-                continue
-            with case(f"call {number}"):
-                there = moved(given, device)
-                got = run(name, call._replace(arguments=there[0], keywords=there[1]))
-                assert {x.device for _, x in arrays(got)} <= {device}
-                assert text(moved(got, "cpu")) == text(run(name, call))
+    compare_with_the_host(name, device)
 
 
 OPERATORS = [
