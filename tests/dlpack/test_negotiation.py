@@ -12,7 +12,7 @@ from native.corpus import FLOATS
 from native.producers import Recorder, check_independent, knowing
 
 import refarray
-from refarray.conformance.native_method import NativeMethod
+from refarray.conformance.native_method import native_method
 
 VALUES = [0.0, 1.0, 2.0]
 FIRST = {"max_version": (1, 3)}
@@ -197,7 +197,7 @@ def test_arguments_that_cython_refuses_are_dropped(adv: Any) -> None:
     calls: list[dict[str, Any]] = []
 
     class Producer(OnCpu):
-        @NativeMethod
+        @native_method
         def __dlpack__(self, **keywords: Any) -> Any:
             calls.append(keywords)
             if keywords:

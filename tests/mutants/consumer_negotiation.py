@@ -9,7 +9,7 @@ from typing import Any
 import refarray as ra
 from mutants.base import KEPT, Array, breaks, consumer, fields, named, results
 from refarray.conformance import _adversary
-from refarray.conformance.native_method import NativeMethod
+from refarray.conformance.native_method import native_method
 
 
 class Proxy:
@@ -23,7 +23,7 @@ class Proxy:
     def __dlpack_device__(self) -> Any:
         return type(self.real).__dlpack_device__(self.real)
 
-    @NativeMethod
+    @native_method
     def __dlpack__(self, **keywords: Any) -> Any:
         try:
             return self.export(**keywords)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from refarray.conformance.native_method import NativeMethod
+from refarray.conformance.native_method import native_method
 
 # In asarray()'s order. Each protocol exports a distinct value, which identifies it.
 PROTOCOLS = ("table", "dlpack", "buffer", "interface", "array")
@@ -53,7 +53,7 @@ def exporting(adv: Any, *protocols: str, **instead: Method) -> Any:
         return call
 
     def native(protocol: str, default: Method) -> Any:
-        return NativeMethod(method(protocol, default))
+        return native_method(method(protocol, default))
 
     kept = {protocol: data(protocol) for protocol in protocols}
     tensor = adv.make(shape=(2,), data=data("table").tobytes()) if "table" in protocols else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from refarray.conformance.native_method import NativeMethod
+from refarray.conformance.native_method import native_method
 
 Answer = Callable[..., Any]
 
@@ -23,7 +23,7 @@ class Recorder:
         self.calls.append(("__dlpack_device__", {}))
         return self.device() if callable(self.device) else self.device
 
-    @NativeMethod
+    @native_method
     def __dlpack__(self, /, **keywords: Any) -> Any:
         self.calls.append(("__dlpack__", keywords))
         try:

@@ -11,7 +11,7 @@ import refarray as ra
 from refarray import Array
 from refarray.conformance import _adversary
 from refarray.conformance.dlpack import IS_COPIED, READ_ONLY, SUBBYTE_PADDED
-from refarray.conformance.native_method import NativeMethod
+from refarray.conformance.native_method import native_method
 
 ALL_KEYWORDS = frozenset({"stream", "max_version", "dl_device", "copy"})
 
@@ -176,7 +176,7 @@ class HardProducer:
         kind, number = self.array.__dlpack_device__()
         return int(kind), number
 
-    @NativeMethod
+    @native_method
     def __dlpack__(self, **keywords: Any) -> Any:
         """Records the request and answers as its kind does. TypeError for unknown keywords."""
         self.requests.append(dict(keywords))

@@ -22,7 +22,7 @@ from refarray.conformance.cases import (
 from refarray.conformance.dlpack import READ_ONLY
 from refarray.conformance.harness import memory
 from refarray.conformance.harness.corpus import FLOATS
-from refarray.conformance.native_method import NativeMethod
+from refarray.conformance.native_method import native_method
 from refarray.conformance.subjects.subject import Subject
 
 GIVE = "from refarray.conformance import give"
@@ -262,7 +262,7 @@ class Given:
         out: tuple[int, int] = self.device
         return out
 
-    @NativeMethod
+    @native_method
     def __dlpack__(
         self,
         *,

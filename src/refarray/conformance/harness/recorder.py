@@ -7,7 +7,7 @@ from typing import Any
 
 from refarray.conformance.harness.consumer import Given
 from refarray.conformance.harness.corpus import FLOATS
-from refarray.conformance.native_method import NativeMethod
+from refarray.conformance.native_method import native_method
 
 FIELDS: dict[str, Any] = {"shape": (3,), "data": FLOATS}
 PLAIN = "give(shape=(3,))"
@@ -27,7 +27,7 @@ class Recorder(Given):
         self.calls.append(("__dlpack_device__", {}))
         return super().__dlpack_device__()
 
-    @NativeMethod
+    @native_method
     def __dlpack__(self, **keywords: Any) -> Any:
         """Records the call with exactly the keywords that were passed."""
         self.calls.append(("__dlpack__", keywords))

@@ -28,7 +28,7 @@ from refarray.conformance.live_validator.calls import (
     timeline_lines,
 )
 from refarray.conformance.live_validator.rules import judge
-from refarray.conformance.native_method import NativeMethod
+from refarray.conformance.native_method import native_method
 
 TABLE = "__dlpack_c_exchange_api__"
 DELETER_SECONDS = 2.0
@@ -62,7 +62,7 @@ class Spy(Record):
             self._record_return(call)
         return call.answer
 
-    @NativeMethod
+    @native_method
     def __dlpack__(self, *arguments: Any, **keywords: Any) -> Any:
         """Forwards to the producer; returns its tensor in a capsule that is watched."""
         call = self._record_call("__dlpack__", arguments, keywords)

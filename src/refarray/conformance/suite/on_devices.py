@@ -14,7 +14,7 @@ from refarray.conformance.gpu.driver_calls import LOOK_SECONDS
 from refarray.conformance.harness.consumer import Consumer
 from refarray.conformance.harness.producer import VERSIONED, Export, Producer
 from refarray.conformance.harness.recorder import Recorder
-from refarray.conformance.native_method import NativeMethod
+from refarray.conformance.native_method import native_method
 from refarray.conformance.subjects.devices import COUNT
 
 BOTH = ("cuda", "rocm")
@@ -160,7 +160,7 @@ class Lender(Recorder):
             }
         )
 
-    @NativeMethod
+    @native_method
     def __dlpack__(self, **keywords: Any) -> Any:
         """Makes the consumer's stream wait for the kit's, unless -1 is passed."""
         given = stream_number(keywords.get("stream"))
