@@ -101,6 +101,11 @@ WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
         {"from_dlpack": "[ra.from_dlpack({}), ra.ones(6)][1]"},
         "different values",
     ),
+    "only_its_own": (
+        "from_dlpack",
+        {"from_dlpack": "ra.from_dlpack({}.copy())"},
+        "refuses every plain tensor",
+    ),
     "dtype_constant": ("dtype", {"dtype": "ra.ones(3, dtype='int8')"}, "an array of int8"),
     "dtype_missing": ("dtype", {"dtype": "ra.ones(3, dtype=ra.types.{})"}, "'types'"),
     "ramp_of_ones": ("ramp", {"ramp": "ra.ones(37, dtype='{}')"}, "[0, 1, 2"),

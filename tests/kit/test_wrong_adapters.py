@@ -12,6 +12,7 @@ from helpers.wrong_adapters import WRONG, right
 from refarray.__main__ import main
 from refarray.conformance import Outcome, check
 from refarray.conformance.findings import Run
+from refarray.conformance.harness.consumer import Given
 from refarray.conformance.runner import engine
 from refarray.conformance.runner.engine import run_subject
 
@@ -41,6 +42,15 @@ def test_one_mistake_is_one_line() -> None:
     assert [each.part for each in run("typo").dropped] == ["arrays['plain']"]
     assert [each.part for each in run("import_argument").dropped] == ["from_dlpack"]
     assert not run("right").dropped
+
+
+def test_producers_may_be_called_by_what_their_class_has() -> None:
+    """nanobind calls what it finds in the class, and passes the producer."""
+    given = Given({"shape": (3,)})
+    assert "dltensor_versioned" in repr(type(given).__dlpack__(given, max_version=(1, 0)))
+    with pytest.raises(TypeError, match="unexpected keyword") as caught:
+        type(given).__dlpack__(given, wrong=1)
+    assert caught.tb.tb_next is None  # as of a method in C
 
 
 def test_only_what_is_wrong_is_left_out() -> None:
