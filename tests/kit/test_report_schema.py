@@ -244,7 +244,7 @@ def test_what_is_written_is_expected() -> None:
     run = Run("lib", "1.0+cpu", findings=[replace(each, version="1.0+cpu") for each in cases])
     entries = expectations.parse(expectations.write([run]))
     assert [(e.id, e.case, e.versions, e.reason) for e in entries] == [
-        ("TENS-08", "null", "==1.0", 'a "quoted" line')
+        ("TENS-08", "null", ">=1.0", 'a "quoted" line')
     ]
     verdict = expectations.compare([run], entries)
     assert not verdict.unexpected and not verdict.stale and not verdict.untried

@@ -168,7 +168,7 @@ def write(runs: Iterable[Run], kept: Sequence[Expectation] = ()) -> str:
             "subject": run.subject,
             "role": found.role,
             "case": found.case,
-            "versions": f"=={number}" if (number := release(found.version)) else "",
+            "versions": f">={number}" if (number := release(found.version)) else "",
             "outcome": found.outcome,
             "reason": old.reason if old else " ".join(found.observed.split()) or found.outcome,
             "issue": old.issue if old else "",

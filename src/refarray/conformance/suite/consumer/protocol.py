@@ -80,6 +80,7 @@ def raises_in_device(consumer: Consumer) -> CheckResult:
     "CONS-04",
     "genuine-type-error",
     "a TypeError that every call raises reaches the caller, after one retry at most",
+    level="HAZARD",  # the text shows one retry, and forbids no second one
 )
 def genuine_type_error(consumer: Consumer) -> CheckResult:
     def answer(**_: Any) -> Any:
