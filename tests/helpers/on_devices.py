@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from helpers.cases import cases
 from properties.models import MODELS
 from properties.test_every_function import UNDETERMINED, arrays, calls, run, text
 
 import refarray as ra
+from helpers.cases import cases
 
 NAMES = sorted(set(MODELS) - set(UNDETERMINED))
 CALLS = 3  # of each function

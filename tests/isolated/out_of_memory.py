@@ -1,5 +1,5 @@
-"""Out-of-memory sweep of all recipes; with the argument `sample`, of one for each call on arrays of
-other namespaces and under ledgers; or of those whose names contain the argument.
+"""Out-of-memory sweep of all recipes; with the argument `sample`, of recipes.share(); or of those
+whose names contain the argument.
 
 Prints one JSON line per recipe, then one with the places in refarray where an allocation failed."""
 
@@ -11,7 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from hostile.runner import warm_up
-from oom.recipes import NEEDS_DRIVER, RECIPES, of_kinds, public_calls, sample
+from oom.recipes import NEEDS_DRIVER, RECIPES, of_kinds, public_calls, share
 from oom.sweep import sweep_all
 
 import adversary
@@ -29,7 +29,7 @@ heap = adversary.watch(_native.__file__)
 generated = of_kinds()
 chosen = [*RECIPES, *generated]
 if sys.argv[1:] == ["sample"]:
-    chosen = [*RECIPES, *sample(generated)]
+    chosen = share()
 elif sys.argv[1:]:
     chosen = [recipe for recipe in chosen if sys.argv[1] in str(recipe)]
 warm_up(adversary)

@@ -12,7 +12,7 @@ from refarray.__main__ import main
 from refarray.conformance import Outcome, trace
 from refarray.conformance.live_validator.trace import Trace
 
-pytestmark = [pytest.mark.every_python, pytest.mark.usefixtures("mutants_are_importable")]
+pytestmark = pytest.mark.usefixtures("mutants_are_importable")
 
 
 def traced(producer: str, consumer: str, **keywords: Any) -> Iterator[tuple[str, Outcome]]:

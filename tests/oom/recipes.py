@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from importlib.machinery import ModuleSpec
@@ -20,7 +21,7 @@ from . import c_table, ledgers, namespaces, packages, shared  # noqa: F401
 from .devices import NEEDS_DRIVER
 from .recipe import NOT_CALLABLE, RECIPES, Recipe, capsule, recipe, refused
 
-__all__ = ["NEEDS_DRIVER", "RECIPES", "Recipe", "namespaces", "of_kinds", "public_calls", "sample"]
+__all__ = ["NEEDS_DRIVER", "RECIPES", "Recipe", "namespaces", "of_kinds", "public_calls", "share"]
 
 #: The other modules add their recipes when they are imported.
 for name in namespaces.MODULES:
@@ -166,6 +167,12 @@ def sample(recipes: Iterable[Recipe]) -> list[Recipe]:
         by_name.setdefault(each.name, {}).setdefault(each.kind, each)
     groups = enumerate(list(kinds.values()) for _, kinds in sorted(by_name.items()))
     return [group[number % len(group)] for number, group in groups]
+
+
+def share() -> list[Recipe]:
+    """The third of RECIPES and of a sample of the others that `make test` runs on this CPython: it
+    runs on three, and `make gate G=trust` runs all recipes on one."""
+    return [*RECIPES, *sample(of_kinds())][sys.version_info.minor % 3 :: 3]
 
 
 def public_calls() -> set[str]:
