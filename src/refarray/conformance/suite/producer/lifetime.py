@@ -41,6 +41,7 @@ from refarray.conformance.suite.producer.devices import readable
 
 BIG = 512 * 1024  # float32 elements of one array: 2 MiB
 ROUNDS = 24
+TRIES = 3  # allocators and the system change a process's size too, but not each time
 RESIZED = 1 << 24  # float32 elements: 64 MiB, which the allocator returns to the system when freed
 
 
@@ -67,10 +68,14 @@ def memory_is_returned(
         return resident()
 
     before = grow(3)
-    grown = (grow(ROUNDS) - before) / 2**20
+    for _ in range(TRIES):
+        now = grow(ROUNDS)
+        grown, before = (now - before) / 2**20, now
+        if is_returned := grown < ROUNDS * 2 * 0.5:
+            break
     export = host_export(producer)
     observed = f"{grown:.0f} MiB more after {ROUNDS} arrays of 2 MiB"
-    return report_taken(producer, grown < ROUNDS * 2 * 0.5, export, observed)
+    return report_taken(producer, is_returned, export, observed)
 
 
 EXPORTS: dict[str, dict[str, Any]] = {
