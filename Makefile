@@ -12,6 +12,7 @@ SOURCES := $(shell find src include cmake -type f -not -name '*.pyc') CMakeLists
 CPP_SOURCES = $(shell find src include fakegpu tests benchmarks -name '*.cpp' -o -name '*.hpp')
 PYTHON_SOURCES = $(wildcard src/refarray src/refarray_strict.py fakegpu tests tools benchmarks examples docs/conf.py)
 MINORS := 3.11 3.12 3.13
+FINDINGS_PYTHON = $(if $(filter file,$(origin PYTHON)),python$(lastword $(MINORS)),$(PYTHON))
 LOCKS := $(wildcard tools/locks/*.txt)
 # $(call run,COMMAND,LOG): runs a build, shows every tenth step, and the end of the log if it fails.
 run = mkdir -p $(dir $2) && rm -f $2.failed && { $1 2>&1 || touch $2.failed; } | tee $2.txt \
@@ -88,7 +89,12 @@ lock: ## renew tools/locks: the newest versions that pyproject.toml allows, for 
 	done
 	git diff --stat -- tools/locks
 
-findings: $(VENV)/package $(VENV)/test $(VENV)/partners ## run the conformance kit on every released library and compare with the register; LIBRARY=numpy for one
+findings: ## run the conformance kit on the newest release of every library and compare with the register; LIBRARY=torch for one, UPGRADE=torch beyond the lock, PYTHON=python3.11 for the oldest CPython's
+	$(MAKE) --no-print-directory VENV=build/findings/$(notdir $(FINDINGS_PYTHON)) PYTHON=$(FINDINGS_PYTHON) findings-here
+
+.PHONY: findings-here
+findings-here: $(VENV)/package $(VENV)/test $(VENV)/partners
+	$(if $(UPGRADE),$(PIP) install --upgrade $(UPGRADE))
 	$(BIN)/python tools/findings/findings.py $(LIBRARY)
 
 # CANARY=1 plants the gate's bug (tests/gates/canary/GATE.patch) in a copy of the tree and runs the gate there.

@@ -81,7 +81,8 @@ RUN = {
 
 
 def test_a_run_becomes_a_summary_and_the_summary_the_page() -> None:
-    facts = {"name": "numpy", "version": "1", "date": "2026-01-02", "python": "3", "refarray": "0"}
+    facts = {"name": "numpy", "version": "1", "newest": "2", "date": "2026-01-02", "python": "3"}
+    facts["refarray"] = "0"
     cases = [RUN, {**RUN, "case": "empty2"}, {**RUN, "id": "TENS-01", "case": "offset8"}]
     cases[2] |= {"role": "consumer", "level": "MUST", "outcome": "crash", "harm": "crash"}
     run = {**facts, "counts": {"pass": 3}, "deviations": cases}
@@ -92,8 +93,11 @@ def test_a_run_becomes_a_summary_and_the_summary_the_page() -> None:
     back = list(findings_page.deviations(kept))
     assert [findings.key(each) for each in back] == [findings.key(cases[i]) for i in (2, 0, 1)]
     known = {"numpy": {"confirmed": {findings.key(each): each["outcome"] for each in cases}}}
-    text = findings_page.page([{**kept, "deviations": back}], known, ["| matrix |"])
-    assert "**2 confirmed deviations**" in text and "in 3 cases" in text and "| matrix |" in text
+    library = {**kept, "deviations": back}
+    old = {**library, "version": "0.9", "deviations": back[:1]}
+    text = findings_page.page([library], known, ["| matrix |"], [old])
+    assert "**1 deviations from a MUST and 1 from a SHOULD**" in text and "| matrix |" in text
+    assert "(#numpy) | 1, not 2 | 2026-01-02 | 1 | 1 | 0 | 3 | 0.9: 1 |" in text
     line = "| warn | TENS-03 SHOULD | producer: empty2 | data is NULL where there are no elements |"
     assert f"{line} data 0x1 | saw: data is 0x2 |" in text
     assert f"[The scripts that were run]({findings_page.SCRIPTS}/numpy.md)" in text

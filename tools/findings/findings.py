@@ -21,7 +21,7 @@ from typing import Any
 
 import findings_page
 import records
-from findings_page import key, register
+from findings_page import OLDEST, key, register
 
 from refarray._hang_detector import run_to_end
 from refarray.conformance.repros import script
@@ -35,6 +35,8 @@ SIGNALS = {"SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL"}
 REPRO_SECONDS = 120.0
 PARALLEL_REPROS = 2
 """Number of repros that run at the same time."""
+FOLDER = OLDEST if f"python-3.{sys.version_info.minor}" == OLDEST else ""
+"""The register is of the newest releases; those of the oldest CPython are a column of the page."""
 MATRIX = ("numpy", "torch", "jax", "tvm_ffi", "refarray")
 
 Finding = dict[str, Any]
@@ -144,6 +146,15 @@ def rerun(library: Library, found: Finding) -> str:
     return f"SIGSEGV, as reported: {last}" if last.startswith("Segmentation fault") else last[:200]
 
 
+def newest(distribution: str) -> str:
+    """The newest release in the index, whatever Python it needs; "" if the index does not tell."""
+    command = [sys.executable, "-m", "pip", "index", "versions", distribution]
+    command += ["--ignore-requires-python", "--disable-pip-version-check"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    first = done.stdout.partition("\n")[0]
+    return first.rpartition("(")[2].removesuffix(")") if done.returncode == 0 else ""
+
+
 def measure(library: Library) -> dict[str, Any]:
     """The stored data of one library: counts by outcome, and deviations with their repros'
     results."""
@@ -163,6 +174,7 @@ def measure(library: Library) -> dict[str, Any]:
     return {
         "name": library.name,
         "version": report["subjects"][0]["version"],
+        "newest": newest(findings_page.distribution(library.name)),
         "date": report["date"][:10],
         "python": report["environment"]["python"],
         "refarray": report["environment"]["refarray"],
@@ -222,10 +234,10 @@ def unshown(library: dict[str, Any]) -> list[str]:
 def save(library: dict[str, Any]) -> None:
     """Writes the summary of a library, and keeps its findings and their repros; called after each
     library, so that an interrupted run keeps its results."""
-    name = f"findings/{library['name']}"
+    name = Path("findings", FOLDER, library["name"])
     raw = records.keep(f"{name}.json", json.dumps(library, indent=1).encode())
     records.keep(f"{name}.md", findings_page.scripts(library).encode())
-    path = findings_page.SUMMARIES / f"{library['name']}.toml"
+    path = findings_page.SUMMARIES / FOLDER / f"{library['name']}.toml"
     about = f"What the conformance kit found in {library['name']}; `make findings` writes it."
     records.write(path, about, findings_page.summary(library, raw))
 
@@ -240,13 +252,16 @@ def main(arguments: list[str]) -> int:
         print(f"unknown library: {', '.join(sorted(unknown))}")
         return 2
     prepare(wanted)
+    if FOLDER:
+        wanted = [each for each in wanted if not each.environment]
     differences = []
     for library in wanted:
         print(f"== {library.name}", flush=True)
         measured = measure(library)
         save(measured)
-        differences += [*compared([measured], register()), *unshown(measured)]
-    if not chosen.libraries:
+        if not FOLDER:
+            differences += [*compared([measured], register()), *unshown(measured)]
+    if not chosen.libraries and not FOLDER:
         about = "The exchange matrix of released libraries; `make findings` writes it."
         records.write(findings_page.SUMMARIES / "matrix.toml", about, {"markdown": matrix()})
     print("\n".join(differences) or "the findings match the register")

@@ -26,15 +26,20 @@ REGISTER = ROOT / "tests" / "kit" / "findings.toml"
 SCRIPTS = "https://github.com/refarray/refarray/blob/records/findings"
 LONGEST = {"observed": 240, "again": 80}
 """The longest text of an observation, and of what a repro printed."""
+OLDEST = "python-3.11"
+"""The folder of the summaries of the oldest supported CPython, which has older releases."""
 HEAD = """\
-**{confirmed} confirmed deviations** (pairs of a library and a requirement) in {libraries}
-libraries, of {requirements} requirements, in {cases} cases; {inherited} more are inherited.
+**{MUST} deviations from a MUST and {SHOULD} from a SHOULD** in {libraries} libraries (pairs of a
+library and a requirement). {hazards} hazards, most of them crashes, stand beside them, and
+{inherited} deviations are inherited.
 
-| library | version | date | crash, hang | fail | warn | passed cases |
-| --- | --- | --- | --- | --- | --- | --- |
+| library | version | date | MUST | SHOULD | hazards | passed cases | on {oldest} |
+| --- | --- | --- | --- | --- | --- | --- | --- |
 """
 
 
+LEVELS = ("MUST", "SHOULD")
+"""The levels of a deviation; what is of another level is a hazard."""
 ORDER = ["crash", "hang", "fail", "warn"]
 """The outcomes on the page, the worst first."""
 
@@ -67,14 +72,11 @@ def confirmed(library: dict[str, Any], known: dict[str, Any]) -> list[dict[str, 
 
 
 def once(found: list[dict[str, Any]]) -> dict[str, str]:
-    """The worst outcome of each requirement among the findings that are neither inherited nor of
-    another case's cause."""
-    out: dict[str, str] = {}
-    for each in found:
-        if not each.get("same_as") and not each.get("inherited"):
-            both = (each["outcome"], out.get(each["id"], ORDER[-1]))
-            out[each["id"]] = min(both, key=ORDER.index)
-    return out
+    """The level of each requirement among the findings that are neither inherited nor of another
+    case's cause: MUST if one of them is."""
+    own = [each for each in found if not each.get("same_as") and not each.get("inherited")]
+    own.sort(key=lambda each: each["level"] == "MUST")
+    return {each["id"]: each["level"] for each in own}
 
 
 def judged(found: dict[str, Any]) -> str:
@@ -107,8 +109,12 @@ def summary(library: dict[str, Any], raw: str) -> dict[str, Any]:
     """What the page shows of a library, for a file: by outcome, what was observed, and what the
     repro printed. Cases of a requirement with the same result are one entry. What the kit says of
     a case is left out."""
-    facts = ("name", "version", "date", "python", "refarray")
-    out = {**{name: library[name] for name in facts}, "raw": raw, "counts": library["counts"]}
+    facts = ("name", "version", "newest", "date", "python", "refarray")
+    out = {
+        **{name: library[name] for name in facts if name in library},
+        "raw": raw,
+        "counts": library["counts"],
+    }
     entries: dict[tuple[str, ...], tuple[list[str], dict[str, str]]] = {}
     for found in library["deviations"]:
         told = {"observed": found["observed"], "again": shown_by_repro(found)}
@@ -162,17 +168,23 @@ def distribution(name: str) -> str:
     return subject.distribution or name if subject else name
 
 
-def row(library: dict[str, Any], found: list[dict[str, Any]]) -> str:
-    """The row of a library in the summary table."""
+def versions(library: dict[str, Any]) -> str:
+    """The version that was checked; another one that was the newest on that day."""
+    is_newest = library.get("newest") in (None, "", library["version"])
+    return str(library["version"]) + ("" if is_newest else f", not {library['newest']}")
+
+
+def row(library: dict[str, Any], found: list[dict[str, Any]], old: dict[str, Any] | None) -> str:
+    """The row of a library in the summary table; `old`: its summary on the oldest CPython."""
     counts = Counter(once(found).values())
     cells = [
         f"[{library['name']}](#{library['name'].replace('_', '-')})",
-        library["version"],
+        versions(library),
         library["date"],
-        str(counts["crash"] + counts["hang"]),
-        str(counts["fail"]),
-        str(counts["warn"]),
+        *(str(counts[level]) for level in LEVELS),
+        str(sum(counts.values()) - sum(counts[level] for level in LEVELS)),
         str(library["counts"].get("pass", 0)),
+        f"{old['version']}: {len(once(old['deviations']))}" if old else "",
     ]
     return f"| {' | '.join(cells)} |"
 
@@ -208,18 +220,27 @@ def scripts(library: dict[str, Any]) -> str:
     return "\n".join(out)
 
 
-def page(libraries: list[dict[str, Any]], known: dict[str, Any], matrix: list[str]) -> str:
+def page(
+    libraries: list[dict[str, Any]],
+    known: dict[str, Any],
+    matrix: list[str],
+    oldest: list[dict[str, Any]],
+) -> str:
     """The page, but for its introduction."""
     found = {each["name"]: confirmed(each, known) for each in libraries}
     every = [each for group in found.values() for each in group]
+    counts = Counter(level for group in found.values() for level in once(group).values())
     out = HEAD.format(
-        confirmed=sum(len(once(group)) for group in found.values()),
-        cases=len(every),
+        **{level: counts[level] for level in LEVELS},
+        hazards=sum(counts.values()) - sum(counts[level] for level in LEVELS),
         inherited=len({(f["subject"], f["id"]) for f in every if f.get("inherited")}),
-        libraries=len(set(map(distribution, found))),
-        requirements=len({each["id"] for each in every}),
+        libraries=len(
+            {distribution(name) for name in found if set(LEVELS) & set(once(found[name]).values())}
+        ),
+        oldest=OLDEST.replace("-", " ").capitalize(),
     )
-    out += "\n".join(row(each, found[each["name"]]) for each in libraries)
+    before = {each["name"]: each for each in oldest}
+    out += "\n".join(row(each, found[each["name"]], before.get(each["name"])) for each in libraries)
     out += "\n\n## Exchanges between libraries\n\n" + "\n".join(matrix) + "\n"
     for library in libraries:
         out += "\n" + "\n".join(section(library, found[library["name"]]))
@@ -231,4 +252,5 @@ def rendered() -> str:
     known = register()
     order = [*known].index
     libraries = sorted(stored(SUMMARIES), key=lambda each: order(each["name"]))
-    return page(libraries, known, records.read(SUMMARIES / "matrix.toml")["markdown"])
+    matrix = records.read(SUMMARIES / "matrix.toml")["markdown"]
+    return page(libraries, known, matrix, stored(SUMMARIES / OLDEST))
