@@ -23,7 +23,6 @@ from refarray.conformance.requirements import Level, requirements
 from refarray.conformance.runner import engine, expectations
 from refarray.conformance.runner.engine import name_apart
 
-
 Capture = pytest.CaptureFixture[str]
 
 

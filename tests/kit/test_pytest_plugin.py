@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from helpers.processes import python
 
-
 EXPECT = '[[expect]]\nid = "{}"\nsubject = "numpy"\noutcome = "crash"\nreason = "known"\n'
 
 

@@ -1,23 +1,27 @@
-"""Reports: the JSON's schema, harm and causes in every format, summaries, versions, profiles."""
+"""Reports: the JSON's schema, harm and causes in every format, summaries, versions, profiles, rule
+sets."""
 
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
+import tomllib
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
-from refarray.conformance import Finding, Outcome
+from refarray.conformance import Finding, Outcome, profiles
 from refarray.conformance.cases import CHECKS
 from refarray.conformance.findings import Run
 from refarray.conformance.harness.exchange import Arrival
 from refarray.conformance.harness.provocation import provoked
 from refarray.conformance.matrix.measure import Cell, measure
-from refarray.conformance.profiles import PROFILES
+from refarray.conformance.profiles import PROFILES, RULES
 from refarray.conformance.report import (
     data,
     grid,
@@ -271,3 +275,26 @@ def test_profiles_hold_what_they_are_for() -> None:
     assert {"TENS-09", "VERS-02", "CAPI-19"} <= ids("hostile") and "COPY-01" not in ids("hostile")
     with pytest.raises(ValueError, match="no profile 'hard'; there are legacy, versioned"):
         engine.select(profile="hard")
+
+
+def test_a_rule_set_is_frozen() -> None:
+    """A new case belongs to a new set, so that `--rules` means the same in every release."""
+    every = engine.select(full=True)
+    names = {set_: sorted(each.name for each in every if each.rules == set_) for set_ in RULES}
+    assert sum(map(len, names.values())) == len(every)
+    found = {
+        set_: {"cases": len(of), "digest": hashlib.sha256("\n".join(of).encode()).hexdigest()}
+        for set_, of in names.items()
+    }
+    assert found == tomllib.loads(Path(__file__).with_name("rule_sets.toml").read_text("utf-8"))
+
+
+def test_a_rule_set_has_no_later_cases() -> None:
+    first, second, *_ = engine.select()
+    early, late = replace(first, rules="1"), replace(second, rules="2")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(profiles, "RULES", ("1", "2"))
+        assert profiles.frozen("1", [early, late]) == [early]
+        assert profiles.frozen("2", [early, late]) == [early, late]
+    with pytest.raises(ValueError, match="no rules '1'; there are 2026.1"):
+        engine.select(rules="1")

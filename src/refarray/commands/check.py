@@ -109,6 +109,12 @@ def add_to(subparsers: Subparsers) -> None:
         help="only the checks of a profile: legacy, versioned, table, streams or hostile",
     )
     parser.add_argument(
+        "--rules",
+        metavar="SET",
+        default="",
+        help="only the cases of a frozen rule set, such as 2026.1: later releases add none to it",
+    )
+    parser.add_argument(
         "--devices",
         metavar="WHERE",
         default="auto",
@@ -183,10 +189,17 @@ def choose_checks(arguments: argparse.Namespace) -> list[Check]:
             raise Usage(f"--issue: there is no requirement {asked}; see `refarray list`{hint}")
         full, only = True, [asked]
     try:
-        return engine.select(full=full, ids=only, skip=arguments.skip, profile=arguments.profile)
+        return engine.select(
+            full=full,
+            ids=only,
+            skip=arguments.skip,
+            profile=arguments.profile,
+            rules=arguments.rules,
+        )
     except ValueError as error:
         options = "--issue" if arguments.issue else "--only, --skip" if arguments.skip else "--only"
         options = f"{options}, --profile" if arguments.profile else options
+        options = f"{options}, --rules" if arguments.rules else options
         raise Usage(f"{options}: {error}") from error
 
 

@@ -95,6 +95,8 @@ class Check:
     same_as: tuple[str, ...] = ()
     """The names of checks that show the same mistake more directly: if one of them fails, a failure
     of this one has that cause."""
+    rules: str = "2026.1"
+    """The first rule set with the case (profiles.RULES)."""
 
     @property
     def name(self) -> str:

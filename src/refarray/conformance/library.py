@@ -86,12 +86,13 @@ def checks(
     ids: Sequence[str] = (),
     skip: Sequence[str] = (),
     profile: str = "",
+    rules: str = "",
 ) -> list[Check]:
     """The registered checks: with `full` also the slow ones, with `ids` only those, without those
     in `skip`. Both name requirements, families or cases. With `profile` only those of a profile:
-    "legacy", "versioned", "table", "streams" or "hostile". ValueError for a name without a
-    check."""
-    return select(full=full, ids=ids, skip=skip, profile=profile)
+    "legacy", "versioned", "table", "streams" or "hostile", with `rules` those of a rule set:
+    "2026.1". ValueError for a name without a check."""
+    return select(full=full, ids=ids, skip=skip, profile=profile, rules=rules)
 
 
 def check(
@@ -104,6 +105,7 @@ def check(
     raising: bool = True,
     devices: str = "auto",
     profile: str = "",
+    rules: str = "",
 ) -> Report:
     """Checks a library against the standards, in separate processes.
 
@@ -128,6 +130,8 @@ def check(
         "simulated:FOLDER", "none", or "auto". ValueError for another value, or a missing one.
     profile
         The checks of a profile only: "legacy", "versioned", "table", "streams" or "hostile".
+    rules
+        The checks of a frozen rule set only, "2026.1"; later releases of the kit add none to it.
 
     Returns
     -------
@@ -135,7 +139,7 @@ def check(
         The findings; `print` shows them.
     """
     expected = check_known(expected_failures)
-    cases = select(full=full, ids=ids, skip=skip, profile=profile)
+    cases = select(full=full, ids=ids, skip=skip, profile=profile, rules=rules)
     run = run_subject(subject, cases, devices=devices)
     marked = [
         replace(f, expected_failure=reason(f, expected)) if f.outcome.failed else f

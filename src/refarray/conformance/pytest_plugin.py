@@ -41,6 +41,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     several("--dlpack-only", "ID", "requirements, families or cases to check; default: all")
     several("--dlpack-skip", "ID", "requirements, families or cases to leave out")
     group.addoption(
+        "--dlpack-rules",
+        metavar="SET",
+        default="",
+        help="only the cases of a frozen rule set, such as 2026.1",
+    )
+    group.addoption(
         "--dlpack-expect",
         metavar="FILE",
         help="a TOML file with the known deviations, as for refarray check --expect: they are "
@@ -124,7 +130,8 @@ def parameters(config: pytest.Config) -> list[Any]:
         raise pytest.UsageError("name a library: --dlpack-subject numpy")
     try:
         only, skip = option("--dlpack-only"), option("--dlpack-skip")
-        checks = select(full=option("--dlpack-full"), ids=only, skip=skip)
+        rules = option("--dlpack-rules")
+        checks = select(full=option("--dlpack-full"), ids=only, skip=skip, rules=rules)
         where = check_choice(option("--dlpack-devices"))
     except ValueError as error:
         raise pytest.UsageError(f"refarray: {error}") from error

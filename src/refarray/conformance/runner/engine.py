@@ -48,15 +48,17 @@ def select(
     ids: Sequence[str] = (),
     skip: Sequence[str] = (),
     profile: str = "",
+    rules: str = "",
 ) -> list[Check]:
     """The checks of a run: with `full` also the slow ones; with `ids` only those, without those in
     `skip`. Both name requirements, families or single cases: "VERS-05[producer-copy-none]". With
-    `profile` only those of a profile (profiles.PROFILES).
+    `profile` only those of a profile (profiles.PROFILES), with `rules` those of a rule set
+    (profiles.RULES).
 
-    ValueError for a name without a check, for an unknown profile, and if no check is left: a run
-    without cases would pass.
+    ValueError for a name without a check, for an unknown profile or rule set, and if no check is
+    left: a run without cases would pass.
     """
-    from refarray.conformance.profiles import within
+    from refarray.conformance.profiles import frozen, within
     from refarray.conformance.suite import load
 
     load()
@@ -72,6 +74,7 @@ def select(
     kept = [check for check in offered if not wanted or wanted & names(check)]
     kept = [check for check in kept if not unwanted & names(check)]
     kept = within(profile, kept) if profile else kept
+    kept = frozen(rules, kept) if rules else kept
     if not kept:
         raise ValueError("no check is left")
     return kept
