@@ -15,6 +15,7 @@ from typing import Any
 from refarray.conformance.cases import Check
 from refarray.conformance.library import checks
 from refarray.conformance.requirements import requirement
+from refarray.conformance.subjects.capsule_libraries import CAPSULE_LIBRARIES
 from refarray.conformance.subjects.libraries import LIBRARIES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,9 +67,10 @@ def derived(found: dict[str, Any]) -> bool:
 
 
 def confirmed(library: dict[str, Any], known: dict[str, Any]) -> list[dict[str, Any]]:
-    """The deviations of a library that the register lists as confirmed."""
+    """The deviations of a library that the register lists as confirmed, and those of their
+    causes."""
     entries = known.get(library["name"], {}).get("confirmed", {})
-    return [found for found in library["deviations"] if key(found) in entries]
+    return [each for each in library["deviations"] if key(each) in entries or each.get("same_as")]
 
 
 def once(found: list[dict[str, Any]]) -> dict[str, str]:
@@ -164,7 +166,7 @@ def register() -> dict[str, dict[str, dict[str, str]]]:
 
 def distribution(name: str) -> str:
     """The package of a subject: two subjects may be configurations or classes of one library."""
-    subject = LIBRARIES.get(name)
+    subject = {**LIBRARIES, **CAPSULE_LIBRARIES}.get(name)
     return subject.distribution or name if subject else name
 
 

@@ -99,7 +99,7 @@ MXNET = Subject(
     "from refarray.conformance.subjects.capsule_libraries import CapsuleProducer; "
     "sent = lambda x: CapsuleProducer(x, 'to_dlpack_for_read'); "
     "take = lambda x: sent(mx.nd.from_dlpack(x.__dlpack__()))",
-    alone="import mxnet as mx; take = lambda x: mx.nd.from_dlpack(x.__dlpack__())\n"
+    alone="import mxnet as mx; take = lambda x: mx.nd.from_dlpack(x.__dlpack__()).asnumpy()\n"
     + SENT.format("to_dlpack_for_read"),
     arrays={
         "plain": "sent(mx.nd.arange(6, dtype='float32'))",
@@ -115,17 +115,19 @@ MXNET = Subject(
     gives_capsules=True,
     note="imports and exports legacy capsules",
 )
-DGL = Subject(
-    "dgl",
-    # dgl/__init__ imports PyTorch for every backend; dgl.ndarray does not.
+# dgl/__init__ imports PyTorch for every backend; dgl.ndarray does not.
+DGL_NDARRAY = (
     "import importlib, importlib.util, sys, types, numpy as np; "
-    "from refarray.conformance.subjects.capsule_libraries import CapsuleProducer; "
     "found = importlib.util.find_spec('dgl'); sys.modules['dgl'] = types.ModuleType('dgl'); "
     "sys.modules['dgl'].__path__ = list(found.submodule_search_locations); "
     "importlib.import_module('dgl.backend'); nd = importlib.import_module('dgl.ndarray'); "
+)
+DGL = Subject(
+    "dgl",
+    f"{DGL_NDARRAY}from refarray.conformance.subjects.capsule_libraries import CapsuleProducer; "
     "sent = lambda x: CapsuleProducer(x, 'to_dlpack'); "
     "take = lambda x: sent(nd.from_dlpack(x.__dlpack__()))",
-    alone="import dgl.ndarray as nd, numpy as np; take = lambda x: nd.from_dlpack(x.__dlpack__())\n"
+    alone=f"{DGL_NDARRAY}take = lambda x: nd.from_dlpack(x.__dlpack__())\n"
     + SENT.format("to_dlpack"),
     arrays=of_numpy("sent(nd.array({}))", "plain", "one", "empty", "empty2"),
     big="sent(nd.array(np.ones({}, dtype=np.float32)))",
@@ -147,6 +149,7 @@ DALI = Subject(
     big="backend.TensorCPU(np.ones({}, dtype=np.float32))",
     dtype="backend.TensorCPU(np.ones(3, dtype='{}'))",
     dtypes=DTYPES[:11],
+    values="np.array({}).tolist()",
     from_dlpack="take({})",
     distribution="nvidia-dali-cuda120",
     through="numpy",
