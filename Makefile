@@ -205,7 +205,7 @@ gate-without-compute: $(VENV)/build $(VENV)/test ## the array and its exchange, 
 gate-small-stacks: $(VENV)/package $(VENV)/test ## every public call, and matrices of many orders, in threads with stacks of 64 KiB
 	$(BIN)/python -m pytest -q --long=2 tests/limits/test_small_stacks.py
 
-gate-shared: $(VENV)/package $(VENV)/test ## processes that share arrays, KILLS=1000 of them killed for each of SEEDS=3, also under TSAN; TESTS="files" for some
+gate-shared: $(VENV)/$(if $(OWN_BUILD),build,package) $(VENV)/test ## processes that share arrays, KILLS=1000 of them killed for each of SEEDS=3, also under TSAN; TESTS="files" for some
 	$(BIN)/python tools/gates/shared.py $(TESTS)
 
 gate-trust: $(VENV)/build $(VENV)/light ## hostile input and failing allocations: a table of inputs and outcomes
