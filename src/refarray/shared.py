@@ -229,13 +229,14 @@ def zeros(
 def asarray(x: Any, *, arena: Arena | None = None, readonly: bool = False) -> Array:
     """Return an array in shared memory: x itself if it is shared already, else a copy.
 
-    x: whatever refarray.asarray() takes. readonly: the result is a read-only view.
+    x: whatever refarray.asarray() takes. What another library made of a shared array, such as a
+        tensor of PyTorch, is shared too. readonly: the result is a read-only view.
 
     Errors are those of refarray.asarray() and empty().
     """
     given = _as_array(x)
-    out = given
-    if not given.is_shared() or (arena is not None and arena_of(given) != arena):
+    out = given if given.is_shared() else _native._shared_find(given)
+    if out is None or (arena is not None and arena_of(out) != arena):
         out = _native._shared_empty(_arena(arena), given.shape, given.dtype, False)
         out[...] = given if str(given.device) == "cpu" else given.to_device("cpu")
     return out.as_readonly() if readonly else out

@@ -59,10 +59,8 @@ Limits& limits() noexcept {
 
 // --- Making and opening.
 
-Arena::Arena(const Header& header, const Descriptor& control, Descriptor data, bool can_write)
-    : header_(header), can_write_(can_write), data_file_(std::move(data)) {
-  lock_ = open_again(control, Access::kWrite);
-}
+Arena::Arena(const Header& header, Descriptor lock, Descriptor data, bool can_write) noexcept
+    : header_(header), can_write_(can_write), lock_(std::move(lock)), data_file_(std::move(data)) {}
 
 Arena::~Arena() {
   unmap(reinterpret_cast<std::byte*>(control_), sizeof(Control));
@@ -81,8 +79,9 @@ ArenaPtr Arena::create(bool peers_write, std::uint64_t limit) {
   const Descriptor control = new_memory_file("refarray-control", sizeof(Control));
   write_at(control, &header, sizeof header);
   add_seals(control, {.shrink = true, .grow = true, .future_write = false});
-  ArenaPtr out(new Arena(header, control, std::move(data), /*can_write=*/true));
-  out->join();
+  ArenaPtr out(new Arena(header, open_again(control, Access::kWrite), std::move(data),
+                         /*can_write=*/true));
+  out->join(control);
   // After join(), whose map stays writable.
   add_seals(out->data_file_, {.shrink = true, .grow = false, .future_write = !peers_write});
   return add_arena(std::move(out));
@@ -105,18 +104,22 @@ Header Arena::read_header(const Descriptor& control) {
 ArenaPtr Arena::open(const Descriptor& control, const Descriptor& data) {
   const Header header = read_header(control);
   if (ArenaPtr found = find_arena(header.id)) return found;
+  check_data_file(data, header);  // before it is opened: that of a device may have effects
+  const Access access = header.peers_write != 0 ? Access::kWrite : Access::kRead;
+  return open_own(header, open_again(control, Access::kWrite), open_again(data, access));
+}
+
+ArenaPtr Arena::open_own(const Header& header, Descriptor control, Descriptor data) {
   check_data_file(data, header);
-  const bool can_write = header.peers_write != 0;
-  ArenaPtr out(new Arena(header, control,
-                         open_again(data, can_write ? Access::kWrite : Access::kRead), can_write));
-  out->join();
+  ArenaPtr out(new Arena(header, open_again(control, Access::kWrite), std::move(data),
+                         header.peers_write != 0));
+  out->join(control);
   return add_arena(std::move(out));
 }
 
 /// Maps both files and takes a slot. The map of control memory has a description of its own: that
 /// of the lock must end with this process, and a child may keep the map.
-void Arena::join() {
-  const Descriptor for_map = open_again(lock_, Access::kWrite);
+void Arena::join(const Descriptor& for_map) {
   control_ = reinterpret_cast<Control*>(map_file(for_map, sizeof(Control), Access::kWrite));
   if (control_ == nullptr) fail_call("mmap()");
   // Once and for the whole limit, so that elements never move. Less where RLIMIT_AS is low.
@@ -378,6 +381,18 @@ void Arena::drop(std::uint32_t block) noexcept {
   const std::lock_guard here(mutex_);
   release_one(block);
   acknowledge(kFew);
+}
+
+std::optional<Placement> Arena::hold_again(const std::byte* address) {
+  if (address < data_ || address >= data_ + mapped_) return std::nullopt;
+  const auto at = static_cast<std::uint64_t>(address - data_);
+  const std::unique_lock<std::mutex> here = lock_as_member();
+  for (auto& [block, held] : held_) {
+    if (at < held.place.offset || at - held.place.offset >= held.place.length) continue;
+    ++held.count;
+    return held.place;
+  }
+  return std::nullopt;
 }
 
 // --- Handles on their way.

@@ -60,8 +60,11 @@ class Arena : public std::enable_shared_from_this<Arena> {
  public:
   /// Throws kBuffer where the system has no sealed files, kValue for a limit.
   static ArenaPtr create(bool peers_write, std::uint64_t limit);
-  /// Of descriptors from elsewhere, which are checked. Throws kBuffer.
+  /// Of descriptors from elsewhere, which stay the caller's. They are checked. Throws kBuffer.
   static ArenaPtr open(const Descriptor& control, const Descriptor& data);
+  /// Of descriptions that this process has just opened, for writing where peers write; the data
+  /// file is checked. Throws kBuffer.
+  static ArenaPtr open_own(const Header& header, Descriptor control, Descriptor data);
   /// Reads and checks the header of what may be an arena's control memory. Throws kBuffer.
   static Header read_header(const Descriptor& control);
   ~Arena();
@@ -80,6 +83,8 @@ class Arena : public std::enable_shared_from_this<Arena> {
   /// Holds a block once more. Throws kBuffer if it was reused, or is not in this arena.
   void attach(const Placement& place);
   void drop(std::uint32_t block) noexcept;
+  /// Holds the block at an address once more. Empty if this process holds none there.
+  std::optional<Placement> hold_again(const std::byte* address);
 
   /// Holds a block of this process until receive(). Throws kBuffer.
   Ticket send(std::uint32_t block);
@@ -109,8 +114,8 @@ class Arena : public std::enable_shared_from_this<Arena> {
   };
   static constexpr std::size_t kAll = SIZE_MAX;
 
-  Arena(const Header& header, const Descriptor& control, Descriptor data, bool can_write);
-  void join();
+  Arena(const Header& header, Descriptor lock, Descriptor data, bool can_write) noexcept;
+  void join(const Descriptor& for_map);
   std::unique_lock<std::mutex> lock_as_member();
   Block& record(std::uint32_t block) noexcept { return control_->blocks[block]; }
 

@@ -85,6 +85,27 @@ Source source_of(const Arena& arena) noexcept {
           static_cast<std::uint32_t>(arena.data_file().number())};
 }
 
+std::optional<core::Array> found_in_arena(const core::ArrayView& array) {
+  if (array.size() == 0) return std::nullopt;
+  for (const ArenaPtr& arena : open_arenas()) {
+    const std::optional<Placement> place = arena->hold_again(array.data);
+    if (!place) continue;
+    core::Array out{SharedStorage::make(arena, *place),
+                    array.data,
+                    array.dtype,
+                    array.bit,
+                    /*is_readonly=*/true,
+                    core::Layout(array.extents(), array.stride_span())};
+    const std::int64_t length = static_cast<std::int64_t>(place->length), step = 1;
+    const core::DType bytes{core::Kind::kUInt, 8};
+    const core::ArrayView block{nullptr, out.storage->data(), bytes, 0, false, 1, &length, &step};
+    if (!core::lies_within(array, block)) return std::nullopt;
+    out.readonly = !array.writable() || !out.storage->writable();
+    return out;
+  }
+  return std::nullopt;
+}
+
 Message send(const core::ArrayView& array) {
   const SharedStorage* storage = SharedStorage::of(array);
   if (storage == nullptr) {
@@ -111,16 +132,16 @@ ArenaPtr find_or_open(const Source& source) {
          source.pid_namespace, ", here ", pid_namespace(),
          "), or there is no /proc: pass its arena's descriptors, fds()");
   }
-  const Descriptor control = open_of_process(source.pid, source.control, Access::kWrite);
+  Descriptor control = open_of_process(source.pid, source.control, Access::kWrite);
   const Header header = control ? Arena::read_header(control) : Header{};
-  const Descriptor data = open_of_process(source.pid, source.data,
-                                          header.peers_write != 0 ? Access::kWrite : Access::kRead);
+  Descriptor data = open_of_process(source.pid, source.data,
+                                    header.peers_write != 0 ? Access::kWrite : Access::kRead);
   if (!control || !data || header.id != source.arena) {
     fail(Fault::kBuffer, "the arena of process ", source.pid,
          " cannot be opened: the process has ended or is another user's. A process that already "
          "has the arena open needs the sender no more (use(arena) in its initializer)");
   }
-  return Arena::open(control, data);
+  return Arena::open_own(header, std::move(control), std::move(data));
 }
 
 core::Array attach(const ArenaPtr& arena, const Message& message) {

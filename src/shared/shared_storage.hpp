@@ -1,6 +1,8 @@
 // Arrays in arenas: new ones, their handles, and arrays from handles.
 #pragma once
 
+#include <optional>
+
 #include "core/array.hpp"
 #include "shared/arena.hpp"
 #include "shared/message.hpp"
@@ -13,6 +15,9 @@ core::Array new_shared_array(const ArenaPtr& arena, const core::DType& dtype, co
 
 /// The arena of an array's memory, or empty.
 ArenaPtr arena_of(const core::ArrayView& array) noexcept;
+/// The same elements as an array of their arena, with a hold of its own: what another library made
+/// of a shared array comes back. Empty for elements that are in no block of this process.
+std::optional<core::Array> found_in_arena(const core::ArrayView& array);
 
 /// Where another process finds an arena of this one.
 Source source_of(const Arena& arena) noexcept;

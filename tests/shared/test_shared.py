@@ -106,6 +106,25 @@ def test_asarray_copies_what_is_not_there(arena: Any) -> None:
     assert shared.arena_of(x) is None
 
 
+def test_asarray_finds_shared_memory_in_what_others_made(arena: Any) -> None:
+    x = shared.asarray(ra.reshape(ra.arange(24), (4, 6)), arena=arena)
+    for made in (np.from_dlpack(x)[::2, ::-1], np.asarray(memoryview(x))[1:]):
+        assert not ra.asarray(made).is_shared()  # the memory is that of `made`
+        y = shared.asarray(made)
+        assert shared.arena_of(y) == arena and y.tolist() == made.tolist()
+        assert ra.shares_memory(x, y)
+    readonly = shared.asarray(np.from_dlpack(x.as_readonly()))
+    assert readonly.is_shared() and readonly.readonly
+    n = np.from_dlpack(x)
+    del x, y, readonly
+    z = shared.asarray(n)
+    del n, made
+    assert through(z).tolist()[3][5] == 23
+    del z
+    shared.collect()
+    assert arena.usage()[3:6] == (0, 0, 0)
+
+
 def test_shares_memory_is_exact(arena: Any) -> None:
     x = shared.zeros((4, 6), arena=arena)
     assert ra.shares_memory(x[:, ::2], x[:, 2])

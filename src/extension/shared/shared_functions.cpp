@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -36,6 +37,11 @@ constexpr char kArenaOfDoc[] = R"doc(_shared_arena_of($module, x, /)
 --
 
 Return the capsule of an array's arena, or None.)doc";
+
+constexpr char kFindDoc[] = R"doc(_shared_find($module, x, /)
+--
+
+Return x with the memory of an arena that its elements are in, or None.)doc";
 
 constexpr char kSendDoc[] = R"doc(_shared_send($module, x, /)
 --
@@ -174,6 +180,13 @@ Ref shared_arena_of(PyObject*, PyObject* x) {
   return arena ? arena_object(std::move(arena)) : Ref::borrow(Py_None);
 }
 
+Ref shared_find(PyObject* module, PyObject* x) {
+  const core::ArrayView view = view_of_any(x);
+  if (view.device() != core::Device{}) return Ref::borrow(Py_None);
+  std::optional<core::Array> found = shared::found_in_arena(view);
+  return found ? make_array(State::of_module(module), std::move(*found)) : Ref::borrow(Py_None);
+}
+
 Ref shared_send(PyObject*, PyObject* x) {
   static constexpr SharingWay kHandle{"a handle", &PyExc_BufferError, SharingWay::Reader::kHost};
   const core::ArrayView view = view_of_any(x);
@@ -258,6 +271,7 @@ PyMethodDef kSharedFunctions[] = {
     {"_shared_new", method<&shared_new>(), METH_FASTCALL, kNewDoc},
     {"_shared_empty", method<&shared_empty>(), METH_FASTCALL, kEmptyDoc},
     {"_shared_arena_of", method<&shared_arena_of>(), METH_O, kArenaOfDoc},
+    {"_shared_find", method<&shared_find>(), METH_O, kFindDoc},
     {"_shared_send", method<&shared_send>(), METH_O, kSendDoc},
     {"_shared_attach", method<&shared_attach>(), METH_FASTCALL, kAttachDoc},
     {"_shared_source", method<&shared_source>(), METH_O, kSourceDoc},

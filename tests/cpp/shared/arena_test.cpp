@@ -356,6 +356,26 @@ const Case bounded("beyond the limit the oldest handle is given up", [] {
   limits().transit = before;
 });
 
+const Case found("elements of a shared array are found by their address, and held once more", [] {
+  const ArenaPtr arena = Arena::create(true, 8 * kMiB);
+  core::Array x = bytes_in(arena, 100, 7);
+  const core::Array other = bytes_in(arena, 100, 8);
+  core::Layout layout;
+  layout.push(20, -5);
+  core::Array view = core::with_layout(x, layout, 95);
+  view.storage = {};  // as another library has it
+  const std::optional<core::Array> again = found_in_arena(view);
+  check(again && again->data == view.data && arena_of(*again) == arena && !again->readonly);
+  x = {};
+  expect(arena->usage().held, 2U);
+  layout.strides[0] = 300;
+  check(!found_in_arena(core::with_layout(other, layout, 0)));  // leaves the block
+  layout.shape[0] = 0;
+  check(!found_in_arena(core::with_layout(other, layout, 0)));
+  check(!found_in_arena(core::new_array(kBytes, layout.extents(), true)));
+  expect(arena->usage().held, 2U);
+});
+
 const Case kept_alive("an arena lives while a handle is on its way", [] {
   ArenaPtr arena = Arena::create(true, 8 * kMiB);
   const Message message = send(bytes_in(arena, 100, 7));
@@ -547,6 +567,15 @@ const Case read_only("the kernel lets nobody but the maker write where peers onl
 
 // --- Descriptors from elsewhere.
 
+/// A sealed file that begins as an arena's control memory does.
+Descriptor control_file(const Header& header, std::uint64_t size = sizeof(Control),
+                        bool grow = true) {
+  Descriptor out = new_memory_file("x", size);
+  check(pwrite(out.number(), &header, sizeof header, 0) > 0);
+  add_seals(out, {.shrink = true, .grow = grow, .future_write = false});
+  return out;
+}
+
 const Case foreign("descriptors that are no arena's are refused, and never mapped", [] {
   const ArenaPtr arena = Arena::create(true, 8 * kMiB);
   const Descriptor control = open_again(arena->control_file(), Access::kWrite);
@@ -560,20 +589,16 @@ const Case foreign("descriptors that are no arena's are refused, and never mappe
   fails(Fault::kBuffer, "", [&] { Arena::open(Descriptor(), data); });
   const Descriptor unsealed = new_memory_file("x", sizeof(Control));
   fails(Fault::kBuffer, "control: the file is not sealed", [&] { Arena::open(unsealed, data); });
-  const auto sealed = [](std::uint64_t size, const Header& header) {
-    Descriptor out = new_memory_file("x", size);
-    check(pwrite(out.number(), &header, sizeof header, 0) > 0);
-    add_seals(out, {.shrink = true, .grow = true, .future_write = false});
-    return out;
-  };
+  fails(Fault::kBuffer, "control: the file is not sealed",
+        [&] { Arena::open(control_file({}, sizeof(Control), /*grow=*/false), data); });
   fails(Fault::kBuffer, "control: the file has 4096 bytes; it must have",
-        [&] { Arena::open(sealed(4096, {}), data); });
-  const Header good = Arena::read_header(control);
+        [&] { Arena::open(control_file({}, 4096), data); });
+  Header good = Arena::read_header(control);
+  good.id[0] ^= 1;  // not one that is open
   const auto refused = [&](std::string_view part, const std::function<void(Header&)>& change) {
     Header header = good;
-    header.id[0] ^= 1;  // not one that is open
     change(header);
-    fails(Fault::kBuffer, part, [&] { Arena::open(sealed(sizeof(Control), header), data); });
+    fails(Fault::kBuffer, part, [&] { Arena::open(control_file(header), data); });
   };
   refused("magic is 1", [](Header& each) { each.magic = 1; });
   refused("version is 2; this refarray knows 1", [](Header& each) { each.version = 2; });
@@ -584,12 +609,26 @@ const Case foreign("descriptors that are no arena's are refused, and never mappe
   refused("the header names", [](Header& each) { each.data_device += 1; });
   refused("data: the file is not sealed against writing",
           [](Header& each) { each.peers_write = 0; });
-  const FileFacts facts = facts_of(unsealed);
-  Header header = good;
-  header.id[0] ^= 1;
-  header.data_inode = facts.inode;
+  fails(Fault::kBuffer, "data: the descriptor is not of a file",
+        [&] { Arena::open(control_file(good), reader); });
+  good.data_inode = facts_of(unsealed).inode;
   fails(Fault::kBuffer, "data: the file is not sealed: a process",
-        [&] { Arena::open(sealed(sizeof(Control), header), unsealed); });
+        [&] { Arena::open(control_file(good), unsealed); });
+});
+
+const Case too_short("a block beyond the end of a short file is refused", [] {
+  const ArenaPtr arena = Arena::create(true, 8 * kMiB);
+  Message message = send(bytes_in(arena, 100, 7));
+  const Descriptor data = new_memory_file("x", 100);
+  add_seals(data, {.shrink = true, .grow = false, .future_write = false});
+  Header header = Arena::read_header(arena->control_file());
+  header.id[0] ^= 1;
+  header.data_inode = facts_of(data).inode;
+  const ArenaPtr of_short = Arena::open(control_file(header), data);
+  message.source.arena = header.id;
+  fails(Fault::kBuffer, "the block ends at byte 256; the file has 100",
+        [&] { attach(of_short, message); });
+  expect(of_short->usage().held, 0U);
 });
 
 const Case hostile("words of control memory may have any value", [] {
