@@ -57,11 +57,13 @@ void check_extents(const Message& message) {
     fail(Fault::kBuffer, "shape ", core::shape_text(message.layout.extents()), " or strides ",
          core::shape_text(message.layout.stride_span()), ": a number is negative or too large");
   }
-  if (found.size == 0) return;
   const std::int64_t length = static_cast<std::int64_t>(message.place.length);
+  if (message.first < 0 || message.first > length)
+    fail(Fault::kBuffer, "first is ", message.first, "; it must be 0 to ", length);
+  if (found.size == 0) return;
   const std::int64_t low = message.first + (found.range.begin >> 3);
   const std::int64_t high = found.range.end_byte() + (message.bit != 0 ? 1 : 0);
-  if (message.first < 0 || message.first > length || low < 0 || high > length - message.first) {
+  if (low < 0 || high > length - message.first) {
     fail(Fault::kBuffer, "strides: bytes ", found.range.first_byte(), " to ", high, " from byte ",
          message.first, " leave the block of ", length);
   }

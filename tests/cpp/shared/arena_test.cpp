@@ -281,14 +281,14 @@ const Case codec("a message survives its bytes, and no wrong field does", [] {
   refused(4, {65}, "ndim is 65; it must be 0 to 64");
   refused(4, {1}, "bytes; ndim 1 needs");
   refused(8, {0, 0, 0, 0}, "another arena");
-  refused(56, {1}, "offset is");                               // of the place
-  refused(60, {1}, "ends beyond the arena's 67108864 bytes");  // the same
-  refused(64, {0, 0, 0, 0}, "leave the block of 0");
+  refused(56, {1}, "offset is");                                 // of the place
+  refused(60, {1}, "ends beyond the arena's 67108864 bytes");    // the same
+  refused(64, {0, 0, 0, 0}, "first is 900; it must be 0 to 0");  // of the length
   refused(70, {1}, "length is");
   refused(74, {255}, "block is");
   refused(90, {255}, "cell is");
-  refused(96, {255}, "leave the block");  // the first element
-  refused(103, {255}, "leave the block");
+  refused(96, {255, 3}, "leave the block");  // the first element
+  refused(103, {255}, "first is -72057594037927036; it must be 0 to 1024");
   refused(104, {99}, "(code 99, bits 8) is not a type");
   refused(106, {0}, "lanes is 0");
   refused(108, {1}, "padded is 1 for 8 bits");
@@ -324,6 +324,10 @@ const Case packed("arrays of packed, empty and read-only elements go to others a
   const std::int64_t none[] = {3, 0};
   const core::Array empty = new_shared_array(arena, fp4, none, true);
   expect(attach(arena, decode_message(encode(send(empty)))).layout.ndim, 2);
+  Message far = send(empty);
+  far.first = std::int64_t{1} << 62;
+  fails(Fault::kBuffer, "first is 4611686018427387904; it must be 0 to 256",
+        [&] { decode_message(encode(far)); });
 });
 
 const Case twice("a handle is good once for sure, then as long as somebody holds the block", [] {
