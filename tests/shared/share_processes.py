@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import joblib  # before refarray.shared, which then registers with it
 import pytest
 from helpers import shared_workers as workers
 from helpers.processes import python
@@ -74,6 +75,19 @@ def test_concurrent_futures(context: Any) -> None:
         assert pool.submit(workers.total, x).result() == (45.0, True)
         assert ra.shares_memory(pool.submit(workers.identity, x).result(), x)
         assert pool.submit(workers.total, ra.arange(3.0)).result() == (3.0, False)  # a copy
+
+
+def test_joblib(arena: Any) -> None:
+    x = shared.asarray(ra.arange(1000.0))
+    try:
+        with joblib.Parallel(2) as pool:
+            totals = pool(joblib.delayed(workers.total)(each) for each in (x, x[:10]))
+            doubled = pool(joblib.delayed(workers.double)(each) for each in (x, x[::2]))
+        assert totals == [(499500.0, True), (45.0, True)]
+        assert [shared.arena_of(each) for each in doubled] == [arena, arena]
+    finally:
+        joblib.externals.loky.get_reusable_executor().shutdown(wait=True)
+    assert doubled[1].tolist() == [4.0 * i for i in range(500)]  # the workers have ended
 
 
 def test_managers(context: Any) -> None:
