@@ -272,6 +272,15 @@ def test_limit_of_handles_on_their_way(arena: Any) -> None:
         assert shared.limits(transit=before.transit) == before
 
 
+def test_memory_of_unread_handles_counts_in_the_limit() -> None:
+    arena = shared.Arena(limit=8 * MIB)
+    message = shared.zeros(5 * MIB, "uint8", arena=arena).shared_handle().to_bytes()
+    with pytest.raises(MemoryError, match="the limit of the arena is 8388608, and 5242880 are"):
+        shared.zeros(5 * MIB, "uint8", arena=arena)
+    assert shared.attach(message).shape == (5 * MIB,)  # was not given up
+    shared.zeros(5 * MIB, "uint8", arena=arena)
+
+
 def test_ledgers_count_no_copy(arena: Any) -> None:
     x = shared.zeros(1000, arena=arena)
     with ra.ledger(forbid=["allocation", "copy"]) as ledger:
@@ -326,6 +335,12 @@ def test_files_that_are_not_sealed_are_never_mapped(arena: Any, tmp_path: Any) -
         plain.truncate(1 << 20)
         with pytest.raises(BufferError, match="the file is not sealed"):
             shared.attach(handle.to_bytes(), fds=(plain.fileno(), plain.fileno()))
+
+
+def test_subinterpreters_share_the_arenas_of_the_process() -> None:
+    """Each has a module and a default arena of its own."""
+    done = python(Path(__file__).parents[1] / "isolated" / "shared_interpreters.py")
+    assert done.stdout == "[2.0, 0.0, 0.0, 0.0] 3\n(1, 0, 0, 1)\n", done.stderr
 
 
 def test_the_end_of_the_interpreter_while_arrays_live() -> None:
