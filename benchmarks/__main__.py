@@ -1,7 +1,7 @@
 """Measures a group of benchmarks with the peers in one run, prints its rows, and records them.
 
-Groups: exchange, copies, ops, footprint, threads (without a GIL), abi. `--save` writes the summary
-that the manual shows to docs/records/bench, and keeps all values on the branch `records`;
+Groups: exchange, copies, ops, shared, footprint, threads (without a GIL), abi. `--save` writes the
+summary that the manual shows to docs/records/bench, and keeps all values on the branch `records`;
 `--compare` compares two files of values (`--json`) by pyperf.
 """
 
@@ -29,6 +29,7 @@ USED = {
     "copies": ("numpy", "torch"),
     "ops": ("numpy", "torch", "array_api_strict"),
     "threads": ("numpy",),
+    "shared": ("torch",),
 }
 
 

@@ -17,12 +17,13 @@ from .environment import records
 from .measure import OURS, UNIT, Case
 
 SUMMARIES = records.SUMMARIES / "bench"
-GROUPS = ("exchange", "copies", "ops", "footprint", "threads", "abi")
+GROUPS = ("exchange", "copies", "ops", "shared", "footprint", "threads", "abi")
 #: Contenders with a column; the others share one.
 COLUMNS = {
     "exchange": (OURS,),
     "copies": (OURS, "numpy", "torch", "hptt"),
     "ops": (OURS, "numpy", "torch", "array_api_strict"),
+    "shared": (OURS, "SharedMemory", "torch"),
     "footprint": (OURS,),
     "threads": (OURS, "by wall time", "one thread, ns"),
     "abi": ("time", "least", "most", "instructions"),
