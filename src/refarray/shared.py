@@ -8,7 +8,7 @@ arguments of processes, with every start method. Importing this module sets that
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from multiprocessing.reduction import ForkingPickler
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, SupportsIndex
@@ -189,6 +189,7 @@ def use(arena: Arena | None) -> None:
 
 def _arena(arena: Arena | None) -> CapsuleType:
     global _default
+    _register_with_loky()
     if arena is None:
         if _default is None:
             _default = Arena()
@@ -332,16 +333,19 @@ def _reduce_arena(arena: Arena) -> Any:
     return _receive_arena, (_native._shared_source(arena._native),)
 
 
-def _register() -> None:
-    """Let multiprocessing, and loky where it is in use, send handles."""
-    registers: list[Any] = [ForkingPickler.register]
-    for loky in ("loky", "joblib.externals.loky"):
-        if loky in sys.modules:
-            registers.append(import_module(f"{loky}.backend.reduction").register)
-    for register in registers:
-        register(Array, _reduce_array)
-        register(Handle, _reduce_handle)
-        register(Arena, _reduce_arena)
+def _register(register: Callable[[type, Callable[[Any], Any]], object]) -> None:
+    register(Array, _reduce_array)
+    register(Handle, _reduce_handle)
+    register(Arena, _reduce_arena)
 
 
-_register()
+def _register_with_loky() -> None:
+    """Let loky, which joblib has too, send handles if it was imported since the last call."""
+    for name in _loky & sys.modules.keys():
+        _register(import_module(f"{name}.reduction").register)
+        _loky.discard(name)
+
+
+_loky = {"loky.backend", "joblib.externals.loky.backend"}  # not registered with
+_register(ForkingPickler.register)
+_register_with_loky()

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import joblib  # before refarray.shared, which then registers with it
 import pytest
 from helpers import shared_workers as workers
 from helpers.processes import python
@@ -78,6 +77,8 @@ def test_concurrent_futures(context: Any) -> None:
 
 
 def test_joblib(arena: Any) -> None:
+    import joblib  # after refarray.shared, which registers with it at the next array
+
     x = shared.asarray(ra.arange(1000.0))
     try:
         with joblib.Parallel(2) as pool:
