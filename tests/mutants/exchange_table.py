@@ -26,6 +26,7 @@ DEFECTS = {
     "major": "CAPI-05",
     "from-positive": "CAPI-09",
     "from-future": "CAPI-11",
+    "from-runtime": "CAPI-11",
     "from-anything": "CAPI-13",
     "from-writable": "CAPI-14",
     "lend-shifted": "CAPI-15",

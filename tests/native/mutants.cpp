@@ -77,6 +77,12 @@ int from_future(void* object, Managed** out) {
   if (code == 0) (*out)->version = {2, 0};
   return code;
 }
+int from_runtime(void* object, Managed** out) {
+  const int code = from_py(object, out);
+  if (code == 0 || !PyErr_ExceptionMatches(PyExc_BufferError)) return code;
+  PyErr_SetString(PyExc_RuntimeError, "no such tensor");
+  return code;
+}
 int from_writable(void* object, Managed** out) {
   const int code = from_py(object, out);
   if (code == 0) (*out)->flags = 0;
@@ -234,6 +240,7 @@ constexpr Mutation kMutations[] = {
     {"from-anything", [](Table& t) { t.managed_tensor_from_py_object_no_sync = from_anything; }},
     {"from-positive", [](Table& t) { t.managed_tensor_from_py_object_no_sync = from_positive; }},
     {"from-future", [](Table& t) { t.managed_tensor_from_py_object_no_sync = from_future; }},
+    {"from-runtime", [](Table& t) { t.managed_tensor_from_py_object_no_sync = from_runtime; }},
     {"from-writable", [](Table& t) { t.managed_tensor_from_py_object_no_sync = from_writable; }},
     {"lend-shifted", [](Table& t) { t.dltensor_from_py_object_no_sync = borrow_shifted; }},
     {"lend-anything", [](Table& t) { t.dltensor_from_py_object_no_sync = borrow_anything; }},

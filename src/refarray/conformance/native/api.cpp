@@ -44,13 +44,22 @@ PyObject* api_new(PyObject* module, PyObject* type) {
   });
 }
 
+/// Raises AssertionError with the pending exception as its cause.
+[[noreturn]] void fail_with_cause(const char* text) {
+  PyObject* cause = take_raised();
+  PyErr_SetString(PyExc_AssertionError, text);
+  Ref raised(take_raised());
+  PyException_SetCause(raised.get(), cause);  // steals the reference
+  PyErr_SetObject(PyExc_AssertionError, raised.get());
+  throw PythonError{};
+}
+
 PyObject* api_from_py(PyObject* self, PyObject* object) {
   return guarded([&] {
     auto* out = reinterpret_cast<DLManagedTensorVersioned*>(kUnwritten);
     const int code = api_of(self).managed_tensor_from_py_object_no_sync(object, &out);
     if (code != 0 && out != nullptr) {
-      PyErr_Clear();
-      fail(PyExc_AssertionError, "A-32: *out is not NULL after a failure");
+      fail_with_cause("A-32: *out is not NULL after a failure");
     }
     succeeded(code);
     if (out == nullptr || out == reinterpret_cast<DLManagedTensorVersioned*>(kUnwritten)) {

@@ -112,15 +112,7 @@ PyObject* drop_pending(PyObject*, PyObject* args) {
   if (PyList_SetSlice(list, size - 1, size, nullptr) < 0) return nullptr;
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error)), error);
   Py_DECREF(last);
-#if PY_VERSION_HEX >= 0x030C0000
-  PyObject* value = PyErr_GetRaisedException();
-#else
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  Py_XDECREF(type);
-  Py_XDECREF(traceback);
-#endif
+  PyObject* value = take_raised();
   return value == nullptr ? Py_NewRef(Py_None) : value;
 }
 

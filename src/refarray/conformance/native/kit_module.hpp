@@ -81,6 +81,21 @@ template <class... Values>
   throw PythonError{};
 }
 
+/// Clears the error indicator and returns the exception, without its traceback before 3.12, as a
+/// new reference; nullptr if none was set.
+inline PyObject* take_raised() noexcept {
+#if PY_VERSION_HEX >= 0x030C0000
+  return PyErr_GetRaisedException();
+#else
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  Py_XDECREF(type);
+  Py_XDECREF(traceback);
+  return value;
+#endif
+}
+
 /// An int in [low, high]; OverflowError otherwise, so that mistakes in a test do not wrap silently.
 std::int64_t to_int(PyObject* object, std::int64_t low, std::int64_t high);
 std::uint64_t to_uint64(PyObject* object);

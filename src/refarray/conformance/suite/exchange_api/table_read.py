@@ -184,6 +184,36 @@ REFUSED = ("unexportable", "sparse", "conjugate", *WITHOUT_MEMORY, *CANNOT_BE_DE
 """The kinds of arrays that __dlpack__ may refuse."""
 
 
+INDESCRIBABLE = (
+    *("unaligned-strides", "unexportable", "sparse", "swapped"),
+    *(kind for kind in CANNOT_BE_DESCRIBED if kind != "gradient"),
+)
+"""The kinds of arrays that no DLTensor describes."""
+
+
+@check_cases(
+    "CAPI-11",
+    {f"class-{kind}": kind for kind in INDESCRIBABLE},
+    "{value}: what from_py cannot describe is a BufferError",
+    risky=True,
+    level="SHOULD",  # "should be a BufferError if possible"
+)
+def class_of_refusal(producer: Producer, kind: str) -> CheckResult:
+    text, array = producer.own(kind)
+    api = table_with(producer, "from_py")
+    try:
+        owned = api.from_py(array)
+    except Exception as error:
+        refusal = error.__cause__ if isinstance(error, AssertionError) else error  # A-32
+        if refusal is None:
+            raise NotApplicable(f"CAPI-09 judges it: {error}") from error
+        right, line = isinstance(refusal, BufferError), FROM_PY.format(text=text)
+        return table_result(producer, right, describe_error(refusal), line)
+    with subject_code():
+        owned.drop()
+    raise NotApplicable("it is exported: CAPI-31 judges that")
+
+
 @check_cases("CAPI-31", REFUSED, "from_py refuses what __dlpack__ refuses", risky=True)
 def from_py_refuses_as_dlpack(producer: Producer, kind: str) -> CheckResult:
     text = producer.text(kind)
