@@ -14,7 +14,7 @@ import refarray as ra
 from mutants.base import KEPT, Array, breaks, fields, native, producer
 from mutants.corrupting import Table
 from refarray.conformance import _adversary
-from refarray.conformance.suite.producer.lifetime import BIG
+from refarray.conformance.suite.producer.lifetime import BIG, RESIZED
 
 adversary = native()
 rows = Table(__name__)
@@ -161,6 +161,21 @@ class MemoryDiesWithArray(CapsuleMaker):
             FREED.append(self.exported)
 
 
+@breaks("LIFE-16")
+class BigMemoryDiesWithArray(Array):
+    address = 0
+
+    def export(self, keywords: dict[str, Any]) -> Any:
+        capsule = super().export(keywords)
+        if self.source.shape == (RESIZED,):
+            self.address = int(fields(capsule)["data"])
+        return capsule
+
+    def __del__(self) -> None:
+        if self.address:
+            ctypes.memset(self.address, 0xDD, 24)
+
+
 @breaks("LIFE-17")
 class ExportWritesData(CapsuleMaker):
     def make_capsule(self, version: Any) -> Any:
@@ -171,6 +186,12 @@ class ExportWritesData(CapsuleMaker):
 @breaks("LIFE-18")
 class ResizesWhileExported(CapsuleMaker):
     def resize(self, shape: Any) -> None:
+        self.source[:8] = ra.zeros(8, dtype=ra.float32)
+
+
+@breaks("LIFE-18")
+class ReplacesWhileExported(CapsuleMaker):
+    def set_(self) -> None:
         self.source[:8] = ra.zeros(8, dtype=ra.float32)
 
 

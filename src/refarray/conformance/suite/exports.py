@@ -25,9 +25,14 @@ BYTES = 16  # read from the plain array's 24
 TAKE = "from refarray.conformance import _adversary; owned = _adversary.take({call})"
 
 
+def newest(producer: Producer) -> dict[str, Any]:
+    """The keywords that ask for the newest struct: none for a producer of the old signature."""
+    return {} if producer.lacks_keywords else VERSIONED
+
+
 def export_kind(producer: Producer, kind: str, **keywords: object) -> Export:
     """The export of a kind of array; NotApplicable if the producer raises BufferError."""
-    export = producer.export(producer.text(kind), **(keywords or VERSIONED))
+    export = producer.export(producer.text(kind), **(keywords or newest(producer)))
     if isinstance(export.error, BufferError):
         raise NotApplicable(f"{export.call} raised {export}")
     return export
@@ -38,7 +43,7 @@ def host_export(producer: Producer, array: Any = None, text: str = "") -> Export
     producer raises, or its data is elsewhere."""
     text = text or producer.text()
     array = producer.make(text) if array is None else array
-    export = producer.export(text, array, **VERSIONED).require()
+    export = producer.export(text, array, **newest(producer)).require()
     if export["device"][0] != CPU:
         raise NotApplicable("its data cannot be read from the host")
     return export

@@ -159,6 +159,24 @@ def data_outlives_array(producer: Producer) -> CheckResult:
     return add_harm(intact_result(producer, held, it.export), FREED)
 
 
+@check("LIFE-16", "gone-big", "the pages of a big array outlive the producer's object", risky=True)
+def pages_outlive_array(producer: Producer) -> CheckResult:
+    text = producer.big(RESIZED)
+    array = producer.make(text)
+    it = Taken(host_export(producer, array, text))
+    del array
+    gc.collect()
+    lines = ("import gc, numpy", f"c = numpy.from_dlpack({text})", "gc.collect()", "print(c)")
+    return judge_freed(it, producer.repro(*lines))
+
+
+def judge_freed(it: Taken, repro: str) -> CheckResult:
+    """Whether an export's memory is still mapped, and its data the same."""
+    held = readable(it.export.address) and it.intact
+    observed = "the data is still there" if held else "its memory was freed while it was exported"
+    return add_harm(CheckResult(held, observed, repro), FREED)
+
+
 @check("LIFE-17", "written", "the array sees writes through a writable export", risky=True)
 def writes_are_seen(producer: Producer) -> CheckResult:
     text, array = producer.own()
@@ -195,9 +213,34 @@ def resize_keeps_exported_memory(producer: Producer) -> CheckResult:
         return CheckResult(
             it.intact, f"{line} raised {describe_error(error)}", producer.repro(*lines)
         )
-    held = readable(it.export.address) and it.intact
-    observed = "the data is still there" if held else "its memory was freed while it was exported"
-    return add_harm(CheckResult(held, observed, producer.repro(*lines)), FREED)
+    return judge_freed(it, producer.repro(*lines))
+
+
+REPLACED = {
+    "replaced": "x.set_()",
+    "assigned": "x.data = x[:3].clone()",
+    "released": "x.untyped_storage().resize_(0)",
+}
+"""Statements after which an array has other memory, or none."""
+
+
+@check_cases(
+    "LIFE-18",
+    REPLACED,
+    "exported memory is not freed when the array gets other memory: {value}",
+    risky=True,
+)
+def replaced_memory_stays(producer: Producer, line: str) -> CheckResult:
+    text = producer.big(RESIZED)
+    array = producer.make(text)
+    it = Taken(host_export(producer, array, text))
+    repro = producer.repro(f"import numpy; x = {text}; c = numpy.from_dlpack(x)", line, "print(c)")
+    about(repro)
+    try:
+        exec(line, {**producer.namespace, "x": array})
+    except Exception as error:
+        raise NotApplicable(f"{line} raised {describe_error(error)}") from error
+    return judge_freed(it, repro)
 
 
 @check("LIFE-20", "own", "each export is a tensor of its own: one outlives the other", risky=True)
