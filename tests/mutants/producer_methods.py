@@ -85,6 +85,24 @@ class OtherDeviceRaisesRuntimeError(Array):
             raise RuntimeError("no such device") from error
 
 
+@breaks("PROD-12")
+class OtherDeviceWithoutCopyRaisesValueError(Array):
+    def export(self, keywords: dict[str, Any]) -> Any:
+        if keywords["copy"] is False and keywords["dl_device"] == (2, 0):
+            raise ValueError("cannot move it without a copy")
+        return super().export(keywords)
+
+
+@breaks("PROD-12")
+class OwnDeviceCopiesAnyway(Array):
+    def export(self, keywords: dict[str, Any]) -> Any:
+        device = keywords["dl_device"]
+        if keywords["copy"] is False and device == (1, 0) and keywords["max_version"] == (1, 3):
+            self.kept = ra.copy(self.source)
+            return self.kept.__dlpack__(max_version=(1, 3))
+        return super().export(keywords)
+
+
 @breaks("PROD-01")
 class PositionalKeywords(Array):
     def __dlpack__(

@@ -83,6 +83,13 @@ for _id, _name, _kind in (
     rows.derive(_id, _name, Wrong, exported=_kind)
 rows.refuse(
     "PROD-04",
+    "NibblesAreRuntimeError",
+    lambda array, _: array.kind == "nibbles",
+    RuntimeError("no nibbles"),
+    EveryKind,
+)
+rows.refuse(
+    "PROD-04",
     "TextIsTypeError",
     lambda array, _: array.kind == "text",
     TypeError("no text"),

@@ -52,6 +52,9 @@ class Wrapper(torch.Tensor):
     def __torch_dispatch__(cls, *_, **__): raise TypeError""",
     "freed": "def freed(x): x.untyped_storage().resize_(0); return x",
     "masked": "from torch.masked import masked_tensor",
+    "batched": "def batched(x): y = []; torch.vmap(lambda z: (y.append(z), z)[1])(x); return y[0]",
+    "dual": """\
+def dual(x): y = []; torch.func.jvp(lambda z: (y.append(z), z)[1], (x,), (x,)); return y[0]""",
 }
 """The statements that PyTorch's arrays without memory need."""
 TORCH = Subject(
@@ -70,6 +73,8 @@ TORCH = Subject(
         wrapper="Wrapper()",
         zeros="torch._efficientzerotensor(3)",
         freed="freed(torch.ones(3))",
+        batched="batched(torch.ones(2, 3))",
+        dual="dual(torch.ones(3))",
         masked="masked_tensor(torch.arange(3.0), torch.tensor([True, False, True]))",
         gradient="torch.ones(3, requires_grad=True) * 2",
         quantized="torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.qint8)",
@@ -106,6 +111,7 @@ JAX = Subject(
         ),
         traced="traced(jnp.ones(3))",
         freed="freed(jnp.arange(3.0) + 1)",
+        nibbles="jnp.asarray([0, 1, 2], dtype='int4')",
     ),
     states={
         "traced": "def traced(x): y = []; jax.jit(lambda z: (y.append(z), z)[1])(x); return y[0]",

@@ -55,6 +55,9 @@ KINDS = {
     "long-double": "80-bit floating point",
     "nulls": "values of which some are missing",
     "bits": "booleans of one bit",
+    "nibbles": "integers of four bits",
+    "batched": "an array inside a function that is vectorized",
+    "dual": "an array inside a function that is differentiated",
     "second-device": "six values on another device than that of new arrays",
 }
 """The kinds of arrays that checks use. A subject without a kind leaves it out. What a kind contains

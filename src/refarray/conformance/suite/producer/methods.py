@@ -26,6 +26,7 @@ from refarray.conformance.suite.on_devices import (
 )
 from refarray.conformance.suite.producer.tensors_read import (
     CANNOT_BE_DESCRIBED,
+    MAY_BE_EXPORTED,
     WITHOUT_MEMORY,
     export_state,
 )
@@ -134,15 +135,18 @@ def subclass_is_exported(producer: Producer) -> CheckResult:
     return producer.make_result(export.held is not None, export)
 
 
+STATES = (*CANNOT_BE_DESCRIBED, *WITHOUT_MEMORY[:4], *MAY_BE_EXPORTED)
+
+
 @check_cases(
     "PROD-04",
-    {f"state-{kind}": kind for kind in (*CANNOT_BE_DESCRIBED, *WITHOUT_MEMORY[:4])},
+    {f"state-{kind}": kind for kind in STATES},
     "{value}: what cannot be exported is a BufferError",
 )
 def class_of_refusal(producer: Producer, kind: str) -> CheckResult:
     export = export_state(producer, kind)
-    if export.error is None and kind in WITHOUT_MEMORY:
-        raise NotApplicable("it is exported: TENS-17 judges that")
+    if export.error is None and kind not in CANNOT_BE_DESCRIBED:
+        raise NotApplicable("it is exported: TENS-17 judges arrays without memory")
     return producer.make_result(isinstance(export.error, BufferError), export)
 
 
@@ -289,6 +293,36 @@ def unserved_device(producer: Producer, row: tuple[tuple[int, int], dict[str, An
     export = producer.export(producer.text(), dl_device=device, **keywords)
     export = if_known(producer, export)
     return producer.make_result(isinstance(export.error, BufferError), export)
+
+
+WITHOUT_COPY = {"own": (1, 0), "other": (2, 0)}
+
+
+@check_cases(
+    "PROD-12",
+    {
+        f"{case}-device{way}": (device, keywords)
+        for way, keywords in {"": VERSIONED, "-legacy": {}}.items()
+        for case, device in WITHOUT_COPY.items()
+    },
+    "copy=False with dl_device={value[0]}: the array's own memory, or BufferError",
+)
+def copy_false_to_device(
+    producer: Producer, row: tuple[tuple[int, int], dict[str, Any]]
+) -> CheckResult:
+    device, keywords = row
+    text, array = producer.own()
+    if producer.device(array) != WITHOUT_COPY["own"]:
+        raise NotApplicable(f"its arrays lie on {producer.device(array)}")
+    plain = producer.export(text, array, **keywords).require()
+    export = if_known(
+        producer, producer.export(text, array, dl_device=device, copy=False, **keywords)
+    )
+    if export.error is not None:
+        refused = isinstance(export.error, BufferError)
+        wrong = "isinstance(saw, BaseException) and not isinstance(saw, BufferError)"
+        return replace(producer.make_result(refused, export), wrong=wrong)
+    return producer.make_result(export.address == plain.address, export, beside=plain)
 
 
 MALFORMED_DEVICES: dict[str, Any] = {

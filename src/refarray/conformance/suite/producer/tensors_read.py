@@ -49,6 +49,8 @@ CANNOT_BE_DESCRIBED = (
     *("long-double", "nulls", "bits", "gradient"),
 )
 """Data that no DLTensor describes, or that the library does not export."""
+MAY_BE_EXPORTED = ("nibbles", "batched", "dual")
+"""Data that a DLTensor describes, and that a library may refuse."""
 
 
 def export_state(producer: Producer, kind: str) -> Export:
