@@ -123,10 +123,14 @@ def consumer(function: Callable[..., Any], **more: Any) -> Subject:
     return Subject(
         f"{function.__module__}:{function.__name__}_",
         f"import refarray as ra; from {function.__module__} import {function.__name__} as take",
-        arrays=REFARRAY.arrays,
         dtype=REFARRAY.dtype,
         ramp=REFARRAY.ramp,
-        **{"from_dlpack": "take({})", "array_api": True, **more},
+        **{
+            "arrays": REFARRAY.arrays,
+            "from_dlpack": "take({})",
+            "array_api": True,
+            **more,
+        },
     )
 
 

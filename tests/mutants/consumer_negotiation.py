@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +12,7 @@ import refarray as ra
 from mutants.base import KEPT, Array, breaks, consumer, fields, named, results
 from refarray.conformance import _adversary
 from refarray.conformance.native_method import native_method
+from refarray.conformance.subjects.libraries import REFARRAY
 
 
 class Proxy:
@@ -183,6 +186,31 @@ class accepts_used_capsule(Proxy):
 SEEN: list[Any] = []
 
 
+class Holder:
+    """A producer that gives one capsule, whatever it is asked for."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self.capsule
+
+
+@breaks("VERS-02", takes_capsules=True)
+def follows_bare_capsules_of_another_major(
+    x: Any, /, *, device: Any = None, copy: Any = None
+) -> Any:
+    if type(x).__name__ != "PyCapsule":
+        return ra.from_dlpack(x, device=device, copy=copy)
+    with contextlib.suppress(TypeError, ValueError):
+        if (_adversary.fields(x)["version"] or (1, 0))[0] == 2:
+            os.kill(os.getpid(), signal.SIGSEGV)
+    return ra.from_dlpack(Holder(x), device=device, copy=copy)
+
+
 @results("FLAG-11")
 def makes_legacy_read_only(taken: Any, x: Any, copy: Any) -> Any:
     legacy = getattr(x, "fields", {}).get("versioned") is False and taken.shape == (3,)
@@ -192,6 +220,11 @@ def makes_legacy_read_only(taken: Any, x: Any, copy: Any) -> Any:
 @results("FLAG-10")
 def exports_read_only_as_writable(taken: Any, x: Any, copy: Any) -> Any:
     return Writable(taken) if taken.readonly else taken
+
+
+@breaks("FLAG-10", arrays={k: v for k, v in REFARRAY.arrays.items() if "readonly" not in k})
+def forgets_the_flag(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+    return exports_read_only_as_writable(x, device=device, copy=copy)
 
 
 class Writable(Array):

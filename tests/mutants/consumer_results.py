@@ -124,6 +124,12 @@ result_mutant("DTYPE-16", "reads_fp4_as_bytes", sent(dtype=FP4, shape=(3,)), cra
 result_mutant(
     "DTYPE-17", "confuses_float8_formats", sent(dtype=(8, 8, 1)), misread(dtype=(10, 8, 1))
 )
+result_mutant(
+    "FLAG-07",
+    "reads_padded_vectors_as_packed",
+    sent(dtype=(17, 4, 2), flags=4),
+    misread(flags=0),
+)
 result_mutant("FLAG-09", "refuses_read_only", sent(flags=1), refuse)
 result_mutant(
     "COPY-03", "refuses_device_keyword", lambda x, device, _: device is not None, bad_device
@@ -281,6 +287,29 @@ def imports_as_pinned(taken: Any, x: Any, copy: Any) -> Any:
 @results("FLAG-08")
 def passes_unknown_flags_on(taken: Any, x: Any, copy: Any) -> Any:
     return Relabelled(taken, flags=1 << 40) if field(x, "flags") == 1 << 40 else taken
+
+
+class InCycle(Array):
+    """An array that only the garbage collector frees; that ends the process."""
+
+    def __init__(self, source: Any) -> None:
+        super().__init__(source)
+        self.cycle = self
+
+    def __del__(self) -> None:
+        crash()
+
+
+@results("LIFE-02")
+def calls_null_when_collected(taken: Any, x: Any, copy: Any) -> Any:
+    return InCycle(taken) if field(x, "deleter", True) is None else taken
+
+
+@results("COPY-05")
+def legacy_copy_is_read_only(taken: Any, x: Any, copy: Any) -> Any:
+    plain = isinstance(x, Recorder) and field(x, "shape") == (6,) and field(x, "strides") == (1,)
+    legacy = plain and field(x, "versioned") is False and copy is True
+    return Relabelled(taken, flags=1, version=(1, 3), versioned=True) if legacy else taken
 
 
 class OtherDevice(Array):

@@ -26,6 +26,8 @@ from refarray.conformance.native_method import native_method
 from refarray.conformance.subjects.subject import Subject
 
 GIVE = "from refarray.conformance import give"
+BARE = ".__dlpack__(max_version=(1, 3))"
+"""Gives a producer's capsule, for a consumer that takes capsules themselves."""
 
 
 @dataclass(slots=True)
@@ -135,6 +137,12 @@ class Consumer:
         return self.take(given).error is None
 
     @cached_property
+    def takes_bare(self) -> bool:
+        """Whether it imports a capsule itself, which is outside the standard."""
+        given = Given({"data": FLOATS, "shape": (3,)})
+        return self.take(type(given).__dlpack__(given, max_version=(1, 3))).error is None
+
+    @cached_property
     def refuses_plain(self) -> str:
         """How it refuses three contiguous float32 numbers; empty if it imports them."""
         found = self.take(Given({"data": FLOATS, "shape": (3,)}))
@@ -188,6 +196,13 @@ class Consumer:
         except BaseException as error:  # includes the KeyboardInterrupt that a producer raises
             note_raised(error)
             return Import(error=error)
+
+    def take_bare(self, given: Given) -> Import:
+        """Imports the capsule of `given`, itself. NotApplicable if the subject takes none."""
+        if not self.takes_bare:
+            raise NotApplicable("it takes no bare capsules")
+        about(self.repro(given.text + BARE))
+        return self.take(type(given).__dlpack__(given, max_version=(1, 3)))
 
     def import_from(self, given: Any, **keywords: Any) -> Import:
         """Like take(). NotApplicable if the subject refuses."""

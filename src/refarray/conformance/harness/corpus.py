@@ -98,6 +98,7 @@ accept("TENS-04", "null-data", EMPTY, (0,), [], data=None)
 accept("TENS-04", "null-data-legacy", EMPTY, (0,), [], data=None, versioned=False)
 # The texts say that data should be NULL, and nothing of a consumer that refuses something else.
 accept("TENS-04", "wild-data", EMPTY, (0,), [], level="DISPUTED", data=1)
+accept("TENS-04", "stride-0", EMPTY, (0,), [], level="DISPUTED", strides=(0,))
 accept(
     "TENS-04", "wild-strides", EMPTY, (3, 0, 2), level="DISPUTED", strides=(2**40, -5, 7), data=None
 )
@@ -291,7 +292,9 @@ refuse(
     version=(1, 99),
     dtype=(99, 32, 1),
 )
-accept("LIFE-02", "no-deleter", "a NULL deleter: imported, never called", *ROW, deleter=None)
+NO_DELETER = "a NULL deleter: imported, never called"
+accept("LIFE-02", "no-deleter", NO_DELETER, *ROW, deleter=None)
+accept("LIFE-02", "no-deleter-legacy", NO_DELETER, *ROW, deleter=None, versioned=False)
 refuse(
     "LIFE-02",
     "no-deleter-refused",

@@ -13,7 +13,7 @@ from typing import Any
 
 from refarray.conformance.cases import Check
 from refarray.conformance.repros.ctypes_producer import CODE, CannotStandAlone, CtypesProducer
-from refarray.conformance.repros.verdicts import VERDICTS, Verdict, verdict
+from refarray.conformance.repros.verdicts import POINTER, VERDICTS, Verdict, verdict
 from refarray.conformance.subjects.subject import Library
 
 LONGEST = 25
@@ -22,10 +22,6 @@ HANG_SECONDS = 20
 MODULES = ("ctypes", "gc", "mmap", "os", "signal", "struct", "sys")
 """Modules that a script imports if it uses them."""
 IMPORTS = {f"import {name}" for name in MODULES}
-POINTER = (
-    "pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)"
-    '(("PyCapsule_GetPointer", ctypes.pythonapi))'
-)
 UNMAPPED_TABLE = 'new(edge - 16, b"dlpack_exchange_api", None)'
 TO_PY = (
     "api = pointer({kind}.__dlpack_c_exchange_api__, b'dlpack_exchange_api')",
@@ -188,7 +184,7 @@ class Script:
     def how(self) -> Verdict | None:
         """When the script is to exit with status 1; None: when the forked child dies."""
         hung = self.observed == "it hangs" or self.observed.startswith("signal ")
-        by_end = self.died or hung or self.check.exits or self.check.id == "LIFE-18"
+        by_end = self.died or hung or self.check.exits or self.check.id in {"LIFE-16", "LIFE-18"}
         if by_end and self.check.id != "LIFE-19":
             return None
         found = verdict(self.check, self.observed, str(self.message.get("wrong") or ""))

@@ -26,6 +26,10 @@ class Verdict:
 
 ERROR = "isinstance(saw, BaseException)"
 DROP = "saw = None; gc.collect()"
+POINTER = (
+    "pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)"
+    '(("PyCapsule_GetPointer", ctypes.pythonapi))'
+)
 POKE = "data[:4] = struct.pack('f', 99)"
 NAME = (
     "name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)"
@@ -36,6 +40,14 @@ WROTE_THROUGH = Verdict(
     "expected a copy; wrote 99 through the producer's memory and the result reads {{values}}",
     (POKE,),
 )
+FLAGS = (
+    POINTER,
+    (
+        "def flags(x): c = x.__dlpack__(max_version=(1, 3)); return ctypes.c_uint64.from_address("
+        "pointer(c, b'dltensor_versioned') + 24).value"
+    ),
+)
+"""The flags that an array exports."""
 VERSIONED = Verdict("'versioned' not in repr(saw)")
 LEGACY = Verdict(f"'versioned' in repr(saw) or {ERROR} and not isinstance(saw, BufferError)")
 SIGNATURE = Verdict(f"{ERROR} or not {{'device', 'copy'}} <= set(saw.parameters)", "{saw}")
@@ -56,6 +68,9 @@ VERDICTS = {
     "COPY-01 consumer": SIGNATURE,
     "COPY-04 consumer": Verdict(
         "not any(each.get('copy') is False for each in asked)", "the calls were {asked}"
+    ),
+    "COPY-05 consumer served-legacy": Verdict(
+        f"not {ERROR} and flags(saw) & 1 == 1", "the result is exported as READ_ONLY", (), FLAGS
     ),
     "COPY-06 consumer shared": Verdict(
         f"not {ERROR} and {{values}}[0] != 99",
@@ -85,6 +100,12 @@ VERDICTS = {
         "tuple(asked[0].get('max_version') or (0,)) < (1,)", FIRST_CALL
     ),
     "TENS-03 producer": Verdict("bool(saw)", "data is {saw:#x}, not NULL"),
+    "FLAG-07 consumer": Verdict(
+        f"not {ERROR} and flags(saw) & 4 == 0", "exported again with flags {flags(saw)}", (), FLAGS
+    ),
+    "FLAG-10 consumer": Verdict(
+        f"not {ERROR} and flags(saw) & 1 == 0", "exported again with flags {flags(saw)}", (), FLAGS
+    ),
     "FLAG-01 producer": Verdict("saw & ~7 != 0", "flags are {saw:#x}"),
     "FLAG-03 producer": Verdict("not saw & 2", "flags are {saw}: IS_COPIED (2) is not set"),
     "FLAG-04 producer": Verdict("saw & 2 != 0", "flags are {saw}: IS_COPIED (2) is set"),
@@ -111,7 +132,10 @@ def of_values(values: object, may_refuse: bool) -> Verdict:
 def of_corpus(check: Check) -> Verdict | None:
     """The verdict on a tensor of the corpus; None if it is to be refused, or is none."""
     for given in GIVEN:
-        if (given.id, given.case) == (check.id, check.case) and given.right != "refuse":
+        if (given.id, given.case) == (
+            check.id,
+            check.case.removeprefix("bare-"),
+        ) and given.right != "refuse":
             may_refuse = given.right == "either" or given.may_refuse
             return None if given.values is None else of_values(given.values, may_refuse)
     way, _, name = check.case.partition("-")

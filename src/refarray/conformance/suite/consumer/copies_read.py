@@ -103,6 +103,21 @@ def served_copy(consumer: Consumer, row: tuple[str, Sent]) -> CheckResult:
     return add_harm(consumer.make_result(*right_values(it), it.text, copy=True), WRONG_DATA)
 
 
+@check_cases(
+    "COPY-05",
+    {"served-legacy": TENSORS["plain"]},
+    "copy=True, answered with a legacy copy: the result may be written",
+    level="SHOULD",  # "consumers of this standard should expect that […] they are free"
+)
+def legacy_copy_is_writable(consumer: Consumer, sent: Sent) -> CheckResult:
+    if consumer.subject.immutable:
+        raise NotApplicable("its arrays may never be written")
+    it = import_tensor(consumer, "legacy", "plain", sent, copy=True)
+    held = not it.found.readonly
+    observed = "writable" if held else "read-only"
+    return consumer.make_result(held, observed, it.text, copy=True)
+
+
 def judge_own_copy(source: Source, consumer: Consumer) -> CheckResult:
     """Judges the copy of an array of the library's own: address, values, writes to both sides."""
     if not consumer.copies_own:

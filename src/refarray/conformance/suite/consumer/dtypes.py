@@ -27,13 +27,15 @@ FLOAT8 = {
 }
 
 
-def fp4_is_kept(consumer: Consumer, flags: int) -> CheckResult:
+def fp4_is_kept(consumer: Consumer, flags: int, lanes: int = 1) -> CheckResult:
     """Whether fp4 data is exported again with its dtype and SUBBYTE_PADDED unchanged."""
-    fields = {"shape": (4,), "data": b"\x21\x43\x65\x87", "dtype": FP4, "flags": flags}
+    dtype = (*FP4[:2], lanes)
+    data = b"\x21\x43\x65\x87" * lanes
+    fields = {"shape": (4,), "data": data, "dtype": dtype, "flags": flags}
     held = consumer.take(give(**fields)).read_fields()
     if held.get("flags") is None:
         raise NotApplicable("its export has no flags")
-    right = tuple(held["dtype"]) == FP4 and held["flags"] & SUBBYTE_PADDED == flags
+    right = tuple(held["dtype"]) == dtype and held["flags"] & SUBBYTE_PADDED == flags
     observed = f"dtype {tuple(held['dtype'])}, flags {held['flags']}"
     return consumer.make_result(right, observed, text(fields))
 

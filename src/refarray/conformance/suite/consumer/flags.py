@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from refarray.conformance.cases import CheckResult, NotApplicable, check, check_cases
 from refarray.conformance.dlpack import KNOWN_FLAGS, READ_ONLY, SUBBYTE_PADDED
-from refarray.conformance.harness.consumer import Consumer, give, text
+from refarray.conformance.harness.consumer import Consumer, Import, give, text
 from refarray.conformance.harness.recorder import FIELDS, Recorder
+from refarray.conformance.requirements import Level
 from refarray.conformance.suite.consumer.dtypes import fp4_is_kept
 from refarray.conformance.suite.consumer_kinds import TENSORS, Sent
 
@@ -20,6 +22,19 @@ def padded_fp4_stays_padded(consumer: Consumer) -> CheckResult:
     if consumer.subject.overloads:
         raise NotApplicable("its functions are shown no flags that they could pass on")
     return fp4_is_kept(consumer, SUBBYTE_PADDED)
+
+
+@check(
+    "FLAG-07",
+    "padded-vectors",
+    "padded vectors of two fp4 stay padded, or are refused",
+    risky=True,
+    level="HAZARD",  # the texts do not say how a vector of less than a byte each is padded
+)
+def padded_vectors_stay_padded(consumer: Consumer) -> CheckResult:
+    if consumer.subject.overloads:
+        raise NotApplicable("its functions are shown no flags that they could pass on")
+    return fp4_is_kept(consumer, SUBBYTE_PADDED, lanes=2)
 
 
 @check(
@@ -55,13 +70,23 @@ def read_only_is_imported(consumer: Consumer) -> CheckResult:
     return consumer.make_result(found.error is None, f"{found}", text(fields))
 
 
+def flag_is_kept(consumer: Consumer, found: Import, recorder: Recorder, given: str) -> CheckResult:
+    """Whether an import that shares READ_ONLY memory is exported as READ_ONLY again."""
+    if not 0 <= found.address - recorder.address < len(recorder.bytes):
+        raise NotApplicable("it was copied: TENS-18 judges that")
+    held = found.readonly
+    result = consumer.make_result(held, "READ_ONLY" if held else "exported as writable", given)
+    subject = consumer.subject
+    if "readonly" in subject.arrays or subject.immutable:
+        return result
+    return replace(result, level=Level.HAZARD)  # a library without read-only arrays may ignore it
+
+
 @check("FLAG-10", "read-only", "READ_ONLY data is not exported again as writable")
 def read_only_stays_read_only(consumer: Consumer) -> CheckResult:
-    if "readonly" not in consumer.subject.arrays:
-        raise NotApplicable(f"{consumer.subject.name} has no read-only arrays")
-    held = consumer.import_from(Recorder(flags=READ_ONLY)).readonly
-    observed = "READ_ONLY" if held else "exported as writable"
-    return consumer.make_result(held, observed, "give(shape=(3,), flags=1)")
+    recorder = Recorder(flags=READ_ONLY)
+    found = consumer.import_from(recorder)
+    return flag_is_kept(consumer, found, recorder, "give(shape=(3,), flags=1)")
 
 
 @check_cases(
@@ -70,15 +95,9 @@ def read_only_stays_read_only(consumer: Consumer) -> CheckResult:
     "READ_ONLY data is not exported again as writable: {case}",
 )
 def read_only_layout_stays_read_only(consumer: Consumer, sent: Sent) -> CheckResult:
-    if "readonly" not in consumer.subject.arrays:
-        raise NotApplicable(f"{consumer.subject.name} has no read-only arrays")
     fields = {**sent.fields, "flags": READ_ONLY}
     recorder = Recorder(**fields)
-    found = consumer.import_from(recorder)
-    if not 0 <= found.address - recorder.address < len(recorder.bytes):
-        raise NotApplicable("it was copied: TENS-18 judges that")
-    held = found.readonly
-    return consumer.make_result(held, "READ_ONLY" if held else "exported as writable", text(fields))
+    return flag_is_kept(consumer, consumer.import_from(recorder), recorder, text(fields))
 
 
 @check(
