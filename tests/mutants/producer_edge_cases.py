@@ -136,6 +136,12 @@ class EveryKind(Array):
         """Raises: the array may have been exported."""
         raise BufferError("not while it is exported")
 
+    def set_(self, *_: Any) -> None:
+        """Raises: the array may have been exported."""
+        raise BufferError("not while it is exported")
+
+    new_zeros = untyped_storage = set_
+
     def refuse(self) -> Any:
         """The response to an export of a kind in `lacks`."""
         raise BufferError(f"not {self.kind}")

@@ -218,7 +218,7 @@ def resize_keeps_exported_memory(producer: Producer) -> CheckResult:
 
 REPLACED = {
     "replaced": "x.set_()",
-    "assigned": "x.data = x[:3].clone()",
+    "assigned": "x.data = x.new_zeros(3)",
     "released": "x.untyped_storage().resize_(0)",
 }
 """Statements after which an array has other memory, or none."""
@@ -238,8 +238,10 @@ def replaced_memory_stays(producer: Producer, line: str) -> CheckResult:
     about(repro)
     try:
         exec(line, {**producer.namespace, "x": array})
-    except Exception as error:
+    except (AttributeError, TypeError) as error:
         raise NotApplicable(f"{line} raised {describe_error(error)}") from error
+    except Exception as error:
+        return CheckResult(it.intact, f"{line} raised {describe_error(error)}", repro)
     return judge_freed(it, repro)
 
 
