@@ -157,6 +157,8 @@ def next_export_has_values(it: Imported) -> Verdict | None:
     """TENS-01 of the result's own export."""
     if not right_values(it)[0]:
         return None  # the import is wrong already
+    if tuple(it.found.read_fields()["dtype"]) != it.sent.triple:
+        return None  # another dtype: TENS-19
     return next_export(it).judge_values()
 
 
