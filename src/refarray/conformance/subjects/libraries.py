@@ -264,20 +264,6 @@ MPI4PY = Subject(
     array_api=False,
     note="a consumer only: imports an address and a length",
 )
-MLX = Subject(
-    "mlx",
-    "import mlx.core as mx",
-    arrays={
-        "plain": "mx.arange(6, dtype=mx.float32)",
-        "scalar": "mx.array(1.0)",
-        "empty": "mx.zeros((0,))",
-        "one": "mx.ones((1, 1))",
-    },
-    big="mx.ones({})",
-    dtype="mx.ones(3).astype(mx.{})",
-    array_api=False,
-    note="a producer only",
-)
 MEMORYVIEW = Subject(
     "memoryview",
     "import array",
@@ -314,7 +300,7 @@ LIBRARIES = {
     subject.name: subject
     for subject in (
         *(NUMPY, TORCH, JAX, JAX_32_BITS, JAX_TWO_DEVICES, TVM_FFI, ARRAY_API_STRICT, PYARROW),
-        *(PYARROW_TENSOR, CUPY, TVM, MPI4PY, MLX, MEMORYVIEW, REFARRAY),
+        *(PYARROW_TENSOR, CUPY, TVM, MPI4PY, MEMORYVIEW, REFARRAY),
     )
 }
 """The adapters by the name that the command line takes."""

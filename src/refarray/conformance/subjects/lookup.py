@@ -8,11 +8,12 @@ from importlib import import_module, metadata
 
 from refarray.conformance.subjects.capsule_libraries import CAPSULE_LIBRARIES
 from refarray.conformance.subjects.libraries import LIBRARIES
+from refarray.conformance.subjects.runtime_libraries import RUNTIME_LIBRARIES
 from refarray.conformance.subjects.subject import Subject, array_api
 
 ADAPTERS = {
     name: replace(each, versions_differ=True)
-    for name, each in {**LIBRARIES, **CAPSULE_LIBRARIES}.items()
+    for name, each in {**LIBRARIES, **RUNTIME_LIBRARIES, **CAPSULE_LIBRARIES}.items()
 }
 """The adapters that come with the kit, by name."""
 GROUP = "refarray.conformance.subjects"

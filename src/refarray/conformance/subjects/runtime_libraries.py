@@ -1,0 +1,71 @@
+"""Adapters of runtimes that implement parts of DLPack's protocol: MLX, ONNX Runtime, Warp."""
+
+from __future__ import annotations
+
+from refarray.conformance.subjects.subject import CONTIGUOUS, DTYPES, Subject, array_api, of_numpy
+
+MLX = Subject(
+    "mlx",
+    "import mlx.core as mx",
+    arrays=array_api(
+        "mx", transposed="mx.reshape(mx.arange(6, dtype=mx.float32), (2, 3)).T", empty="", empty2=""
+    )
+    | {
+        "scalar": "mx.array(1.0)",
+        "empty": "mx.zeros((0,))",
+        "empty2": "mx.zeros((2, 0))",
+        "broadcast": "mx.broadcast_to(mx.ones(1), (3,))",
+        "permuted": "mx.swapaxes(mx.reshape(mx.arange(24, dtype=mx.float32), (2, 3, 4)), 1, 2)",
+    },
+    big="mx.ones({})",
+    dtype="mx.ones(3).astype(getattr(mx, '{}', mx.bool_))",
+    ramp="mx.arange(37).astype(getattr(mx, '{}', mx.bool_))",
+    dtypes=(*DTYPES[:12], "float16", "bfloat16"),
+    from_dlpack="mx.from_dlpack({})",
+    array_api=False,
+    note="imports since version 0.32",
+)
+ONNXRUNTIME = Subject(
+    "onnxruntime",
+    "import onnxruntime as ort, numpy as np",
+    arrays=of_numpy("ort.OrtValue.ortvalue_from_numpy({})", "plain", "one", "empty", "odd"),
+    big="ort.OrtValue.ortvalue_from_numpy(np.ones({}, dtype=np.float32))",
+    dtype="ort.OrtValue.ortvalue_from_numpy(np.ones(3, dtype='{}'))",
+    ramp="ort.OrtValue.ortvalue_from_numpy(np.arange(37).astype('{}'))",
+    values="{}.numpy().tolist()",
+    dtypes=(*DTYPES[:11], "float16"),
+    from_dlpack="ort.OrtValue.from_dlpack({})",
+    through="numpy",
+    array_api=False,
+    note="OrtValue; copies NumPy arrays",
+)
+WARP = Subject(
+    "warp",
+    "import warp as wp, numpy as np; wp.config.quiet = True; wp.init()",
+    arrays=of_numpy(
+        "wp.array({}, device='cpu')",
+        *(kind for kind in CONTIGUOUS if kind != "scalar"),
+        "odd",
+    )
+    | {
+        "strided": "wp.array(np.arange(6, dtype='f4'), device='cpu')[::2]",
+        "offset": "wp.array(np.arange(6, dtype='f4'), device='cpu')[2:5]",
+        "transposed": "wp.array(np.arange(6, dtype='f4').reshape(2, 3), device='cpu')"
+        ".transpose([1, 0])",
+        "inner": "wp.array(np.arange(8, dtype='f4').reshape(2, 4), device='cpu')[:, 1:3]",
+    },
+    big="wp.array(np.ones({}, dtype=np.float32), device='cpu')",
+    dtype="wp.array(np.ones(3, dtype='{}'), device='cpu')",
+    ramp="wp.array(np.arange(37).astype('{}'), device='cpu')",
+    values="{}.numpy().tolist()",
+    strides="tuple(each // wp.types.type_size_in_bytes({0}.dtype) for each in {0}.strides)",
+    dtypes=(*DTYPES[:11], "float16"),
+    from_dlpack="wp.from_dlpack({})",
+    distribution="warp-lang",
+    through="numpy",
+    axes=4,
+    array_api=False,
+    note="arrays of scalars, with one axis or more",
+)
+RUNTIME_LIBRARIES = {subject.name: subject for subject in (MLX, ONNXRUNTIME, WARP)}
+"""The adapters by the name that the command line takes."""
