@@ -16,6 +16,7 @@ from helpers.cases import cases, run_each
 from helpers.processes import python
 
 import refarray as ra
+import refarray.shared as shared
 from refarray import _native
 
 from . import grid, limits
@@ -406,6 +407,18 @@ def test_torch_asarray_reads_our_buffer_as_raw_bytes(torch: ModuleType) -> None:
     ):  # the manual names the first two
         assert (call(table).dtype, call(table).tolist()) == (torch.int64, table.tolist())
         assert (call(table).data_ptr() == grid.address(source)) == (call is not torch.tensor)
+
+
+def test_a_tensor_over_a_shared_array_is_found_in_its_arena(torch: ModuleType) -> None:
+    x = shared.asarray(ra.reshape(ra.arange(12.0), (3, 4)), arena=shared.Arena(limit=1 << 20))
+    tensor = torch.from_dlpack(x).T[1:]
+    assert not ra.from_dlpack(tensor).is_shared()  # the memory is the tensor's
+    y = shared.asarray(tensor)
+    assert shared.arena_of(y) == shared.arena_of(x) and y.tolist() == tensor.tolist()
+    del x, tensor
+    message = y.shared_handle().to_bytes()
+    del y
+    assert shared.attach(message).tolist()[2] == [3.0, 7.0, 11.0]
 
 
 def test_an_error_of_the_exchange_api_leaves_no_trace(torch: ModuleType) -> None:
