@@ -52,6 +52,12 @@ corrupt("ABI-05", "TransposedShapeSwapped", strides(1, 3), set_to(shape=(2, 3)))
 corrupt("ABI-05", "BroadcastAsContiguous", strides(0), set_to(strides=(1,)))
 corrupt("TENS-01", "SliceFromStorageStart", is_slice, at_address(-8))
 corrupt("TENS-01", "SliceOffsetInElements", is_slice, at_address(-6))
+corrupt(
+    "TENS-01",
+    "TransposedForCpuFromSecond",
+    lambda array, held, asked: asked["dl_device"] == (1, 0) and array.strides == (1, 3),
+    at_address(4),
+)
 corrupt("TENS-01", "ScalarOfNextElement", shape(), at_address(4))
 corrupt("ABI-05", "EmptyAxesSwapped", shape(2, 0), set_to(shape=(0, 2)))
 corrupt("ABI-05", "EmptyOfOneAxis", shape(2, 0), set_to(shape=(0,), strides=(1,), ndim=1))

@@ -320,6 +320,9 @@ def copy_false_to_device(
     )
     if export.error is not None:
         refused = isinstance(export.error, BufferError)
+        whatever = producer.export(text, array, dl_device=device, **keywords)
+        if not refused and type(whatever.error) is type(export.error):
+            raise NotApplicable(f"PROD-06 judges it: {export}, whatever copy is")
         wrong = "isinstance(saw, BaseException) and not isinstance(saw, BufferError)"
         return replace(producer.make_result(refused, export), wrong=wrong)
     return producer.make_result(export.address == plain.address, export, beside=plain)

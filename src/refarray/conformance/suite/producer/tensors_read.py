@@ -21,6 +21,7 @@ from refarray.conformance.cases import (
     check_cases,
 )
 from refarray.conformance.dlpack import (
+    CPU,
     HOST_READABLE,
     IS_COPIED,
     KNOWN_FLAGS,
@@ -104,6 +105,8 @@ def no_memory(producer: Producer, kind: str) -> CheckResult:
 # --- arrays of every kind and dtype
 
 
+READ_WAYS: dict[str, dict[str, Any]] = {**WAYS, "to-cpu": {**VERSIONED, "dl_device": (CPU, 0)}}
+"""The ways of an export that is read → its keywords."""
 READ_KINDS = (
     *LAYOUTS,
     *("offset", "inner", "permuted", "odd", "readonly", "readonly-strided"),
@@ -315,7 +318,9 @@ VERSIONED_ONLY: dict[str, tuple[str, Judge, str]] = {
 
 def read_export(way: str, source: Source, names: dict[str, str], producer: Producer) -> CheckResult:
     """Reads one export. `names`: row of EITHER or VERSIONED_ONLY → the name of its check."""
-    trial = export_twice(producer, source, WAYS[way])
+    trial = export_twice(producer, source, READ_WAYS[way])
+    if way == "to-cpu" and producer.device(trial.array) != (CPU, 0):
+        raise NotApplicable("it is moved: PROD-08 judges that")
     if trial.on_host:
         held, observed = trial.reading.judge_values()
         whole = add_harm(
@@ -342,14 +347,20 @@ def register(way: str, source: Source) -> None:
     def probe(producer: Producer) -> CheckResult:
         return read_export(way, source, names, producer)
 
+    def find_same(name: str) -> tuple[str, ...]:
+        return (f"{name}[producer-versioned-{source.name}]",) if way == "to-cpu" else ()
+
     expected = f"every element of the {way} export has the library's own value"
-    whole = add(Check("TENS-01", case, Role.PRODUCER, expected, probe))
-    for row, (text, _, _) in (EITHER if way == "legacy" else {**EITHER, **VERSIONED_ONLY}).items():
+    same = find_same("TENS-01")
+    whole = add(Check("TENS-01", case, Role.PRODUCER, expected, probe, same_as=same))
+    rows = {**EITHER, **VERSIONED_ONLY} if way == "versioned" else EITHER
+    for row, (text, _, _) in rows.items():
         name = source.about_dtype if row == "DTYPE" else row
-        part = Check(name, case, Role.PRODUCER, text, probe, part_of=whole.name)
+        same = find_same(name)
+        part = Check(name, case, Role.PRODUCER, text, probe, part_of=whole.name, same_as=same)
         names[row] = add(part).name
 
 
-for _way in WAYS:
+for _way in READ_WAYS:
     for _source in SOURCES.values():
         register(_way, _source)
