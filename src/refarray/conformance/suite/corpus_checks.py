@@ -180,5 +180,6 @@ def register(given: Given, door: str) -> None:
     if given.fields.get("deleter", True) is None:
         return
     expected = f"{given.expected.partition(':')[0]}: the deleter is called exactly once"
-    part = replace(whole, id="LIFE-03", expected=expected, level=None, same_as=())
+    same = (deleter_case(given, ""),) if door else ()
+    part = replace(whole, id="LIFE-03", expected=expected, level=None, same_as=same)
     add(replace(part, case=case_of(given.id, given.case, door), part_of=whole.name))
