@@ -70,7 +70,7 @@ def test_a_library_that_tells_nothing_is_compared_with_the_kinds() -> None:
     wrong = run("shifted", "TENS-01")
     assert not wrong.dropped
     failed = {f.case for f in wrong.findings if f.outcome is Outcome.FAIL}
-    assert failed == {"versioned-offset", "legacy-offset"}
+    assert failed == {"versioned-offset", "legacy-offset", "to-cpu-offset"}
 
 
 def test_every_report_begins_with_the_mistake(
