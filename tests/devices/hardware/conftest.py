@@ -7,9 +7,10 @@ import ctypes
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from devices.hardware.gpu_partners import DEVICE, PARTNERS, Partner
+from devices.hardware.gpu_partners import DEVICE, NEW, OLD, PARTNERS, Partner, full
 from fakegpu.driving import Cuda
 from helpers.processes import python
 
@@ -40,6 +41,18 @@ UNFINISHED = 600  # CUDA_ERROR_NOT_READY
 Delay = Callable[[int], None]
 Busy = Callable[[int], bool]
 Seen = Callable[[str], None]
+
+
+def begin_write(kind: str, delay: Delay, is_busy: Busy) -> tuple[Any, ra.Stream]:
+    """An array of that kind of memory whose last write is unfinished, and the stream of it."""
+    array, new = full(OLD, kind), full(NEW)
+    stream = ra.Stream(DEVICE)
+    ra.synchronize(DEVICE)
+    delay(stream.handle)
+    with ra.use_stream(stream):
+        array[...] = new
+    assert is_busy(stream.handle)
+    return array, stream
 
 
 def printed(library: str, code: str, **variables: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from devices.hardware.conftest import Busy, Delay
+from devices.hardware.conftest import Busy, Delay, begin_write
 from devices.hardware.gpu_partners import (
     COUNT,
     DEVICE,
@@ -47,17 +47,6 @@ def theirs_being_written(partner: Partner, delay: Delay, is_busy: Busy) -> tuple
     return array, stream
 
 
-def ours_being_written(delay: Delay, is_busy: Busy) -> tuple[ra.Array, ra.Stream]:
-    array = full(OLD)
-    stream = ra.Stream(DEVICE)
-    ra.synchronize(DEVICE)
-    delay(stream.handle)
-    with ra.use_stream(stream):
-        array[...] = NEW
-    assert is_busy(stream.handle)
-    return array, stream
-
-
 def expected(partner: Partner) -> float:
     return NEW if partner.has_streams or isinstance(partner, Jax) else OLD
 
@@ -73,7 +62,7 @@ def test_we_wait_for_what_they_write(partner: Partner, delay: Delay, is_busy: Bu
 
 @pytest.mark.needs("import-dlpack")
 def test_they_wait_for_what_we_write(partner: Partner, delay: Delay, is_busy: Busy) -> None:
-    array, _ = ours_being_written(delay, is_busy)
+    array, _ = begin_write(DEVICE, delay, is_busy)
     stream = partner.stream()
     with partner.on(stream):
         theirs = partner.take(array)
@@ -106,7 +95,7 @@ def test_we_wait_for_the_stream_of_their_interface(
 def test_they_wait_for_the_stream_of_our_interface(
     partner: Partner, delay: Delay, is_busy: Busy
 ) -> None:
-    array, ours = ours_being_written(delay, is_busy)
+    array, ours = begin_write(DEVICE, delay, is_busy)
     stream = partner.stream()
     with ra.use_stream(ours), partner.on(stream):
         theirs = partner.take_interface(array)
@@ -146,7 +135,7 @@ def test_memory_outlives_their_queued_read(partner: Partner, delay: Delay) -> No
 @pytest.mark.needs("driver")
 def test_a_copy_is_made_in_their_stream(partner: Driver, delay: Delay, is_busy: Busy) -> None:
     """copy=True with a stream: the host does not wait, and the copy has the new value."""
-    array, ours = ours_being_written(delay, is_busy)
+    array, ours = begin_write(DEVICE, delay, is_busy)
     stream = partner.stream()
     capsule = array.__dlpack__(stream=stream, copy=True, max_version=(1, 3))
     assert is_busy(ours.handle)
@@ -157,25 +146,12 @@ def test_a_copy_is_made_in_their_stream(partner: Driver, delay: Delay, is_busy: 
 @pytest.mark.needs("refarray")
 def test_pinned_memory_is_ready_for_the_cpu(partner: Partner, delay: Delay, is_busy: Busy) -> None:
     """stream=None for host-accessible memory: the host waits."""
-    far = full(NEW)
-    pinned = full(OLD, "cuda_host")
-    stream = ra.Stream(DEVICE)
-    ra.synchronize(DEVICE)
-    delay(stream.handle)
-    with ra.use_stream(stream):
-        pinned[...] = far
-    assert is_busy(stream.handle)
+    pinned, _ = begin_write("cuda_host", delay, is_busy)
     ready = ra.from_capsule(pinned.__dlpack__(stream=None, max_version=(1, 3)))
     assert Counter(memoryview(ready).tolist()) == {NEW: COUNT}
 
 
 @pytest.mark.needs("refarray")
 def test_managed_memory_is_ready_for_the_cpu(partner: Partner, delay: Delay, is_busy: Busy) -> None:
-    array = full(OLD, "cuda_managed:0")
-    stream = ra.Stream(DEVICE)
-    ra.synchronize(DEVICE)
-    delay(stream.handle)
-    with ra.use_stream(stream):
-        array[...] = NEW
-    assert is_busy(stream.handle)
+    array, _ = begin_write("cuda_managed:0", delay, is_busy)
     assert Counter(ra.from_dlpack(array, device="cpu").tolist()) == {NEW: COUNT}
