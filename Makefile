@@ -12,6 +12,7 @@ SOURCES := $(shell find src include cmake -type f -not -name '*.pyc') CMakeLists
 CPP_SOURCES = $(shell find src include fakegpu tests benchmarks -name '*.cpp' -o -name '*.hpp')
 PYTHON_SOURCES = $(wildcard src/refarray src/refarray_strict.py fakegpu tests tools benchmarks examples docs/conf.py)
 MINORS := 3.11 3.12 3.13
+# The newest CPython, unless PYTHON names one.
 FINDINGS_PYTHON = $(if $(filter file,$(origin PYTHON)),python$(lastword $(MINORS)),$(PYTHON))
 LOCKS := $(wildcard tools/locks/*.txt)
 # $(call run,COMMAND,LOG): runs a build, shows every tenth step, and the end of the log if it fails.

@@ -35,8 +35,8 @@ SIGNALS = {"SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL"}
 REPRO_SECONDS = 120.0
 PARALLEL_REPROS = 2
 """Number of repros that run at the same time."""
-FOLDER = OLDEST if f"python-3.{sys.version_info.minor}" == OLDEST else ""
-"""The register is of the newest releases; those of the oldest CPython are a column of the page."""
+IS_OLDEST = f"3.{sys.version_info.minor}" == OLDEST
+"""The register is of the newest releases; those for the oldest CPython are a column of the page."""
 MATRIX = ("numpy", "torch", "jax", "tvm_ffi", "refarray")
 
 Finding = dict[str, Any]
@@ -203,12 +203,12 @@ def compared(libraries: list[dict[str, Any]], known: dict[str, Any]) -> list[str
         entry = known.get(library["name"], {})
         confirmed, dismissed = entry.get("confirmed", {}), entry.get("dismissed", {})
         seen = {key(found): found["outcome"] for found in library["deviations"]}
-        derived = {key(found) for found in library["deviations"] if found.get("same_as")}
+        further = {key(found) for found in library["deviations"] if found.get("same_as")}
         name = f"{library['name']} {library['version']}"
         for each in set(confirmed) & set(dismissed):
             out.append(f"{name}: {each} is both confirmed and dismissed")
         for each, outcome in seen.items():
-            if each not in {*confirmed, *dismissed, *derived}:
+            if each not in {*confirmed, *dismissed, *further}:
                 out.append(f'{name}: not confirmed: "{each}" = "{outcome}"')
             elif each in confirmed and confirmed[each] != outcome:
                 out.append(f"{name}: {each} was {confirmed[each]}, now {outcome}")
@@ -237,12 +237,26 @@ def unshown(library: dict[str, Any]) -> list[str]:
 def save(library: dict[str, Any]) -> None:
     """Writes the summary of a library, and keeps its findings and their repros; called after each
     library, so that an interrupted run keeps its results."""
-    name = Path("findings", FOLDER, library["name"])
+    name = f"findings/{library['name']}"
     raw = records.keep(f"{name}.json", json.dumps(library, indent=1).encode())
     records.keep(f"{name}.md", findings_page.scripts(library).encode())
-    path = findings_page.SUMMARIES / FOLDER / f"{library['name']}.toml"
+    path = findings_page.SUMMARIES / f"{library['name']}.toml"
     about = f"What the conformance kit found in {library['name']}; `make findings` writes it."
     records.write(path, about, findings_page.summary(library, raw))
+
+
+def count_for_the_oldest(libraries: list[Library]) -> int:
+    """Counts what the releases for the oldest CPython break. Needs no confirmed findings."""
+    path = findings_page.OLDEST_COUNTS
+    rows = records.read(path)["libraries"]
+    for library in libraries:
+        print(f"== {library.name}", flush=True)
+        found = measure(library)
+        broken = findings_page.counts(findings_page.once(found["deviations"]).values())
+        rows[library.name] = {"version": found["version"], "date": found["date"], **broken}
+    about = "Deviations of the releases for the oldest CPython; `make findings` on it writes this."
+    records.write(path, about, {"libraries": rows})
+    return 0
 
 
 def main(arguments: list[str]) -> int:
@@ -254,17 +268,16 @@ def main(arguments: list[str]) -> int:
     if unknown := set(chosen.libraries) - {each.name for each in LIBRARIES}:
         print(f"unknown library: {', '.join(sorted(unknown))}")
         return 2
+    if IS_OLDEST:
+        return count_for_the_oldest([each for each in wanted if not each.environment])
     prepare(wanted)
-    if FOLDER:
-        wanted = [each for each in wanted if not each.environment]
     differences = []
     for library in wanted:
         print(f"== {library.name}", flush=True)
         measured = measure(library)
         save(measured)
-        if not FOLDER:
-            differences += [*compared([measured], register()), *unshown(measured)]
-    if not chosen.libraries and not FOLDER:
+        differences += [*compared([measured], register()), *unshown(measured)]
+    if not chosen.libraries:
         about = "The exchange matrix of released libraries; `make findings` writes it."
         records.write(findings_page.SUMMARIES / "matrix.toml", about, {"markdown": matrix()})
     print("\n".join(differences) or "the findings match the register")

@@ -8,15 +8,14 @@ import re
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from refarray.conformance.cases import Check
 from refarray.conformance.library import checks
 from refarray.conformance.requirements import requirement
-from refarray.conformance.subjects.capsule_libraries import CAPSULE_LIBRARIES
-from refarray.conformance.subjects.libraries import LIBRARIES
+from refarray.conformance.subjects.lookup import ADAPTERS
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tools"))
@@ -27,18 +26,17 @@ REGISTER = ROOT / "tests" / "kit" / "findings.toml"
 SCRIPTS = "https://github.com/refarray/refarray/blob/records/findings"
 LONGEST = {"observed": 240, "again": 80}
 """The longest text of an observation, and of what a repro printed."""
-OLDEST = "python-3.11"
-"""The folder of the summaries of the oldest supported CPython, which has older releases."""
+OLDEST = "3.11"
+"""The oldest supported CPython, for which the index has older releases: a column of the page."""
+OLDEST_COUNTS = SUMMARIES / "oldest_python.toml"
 HEAD = """\
 **{MUST} deviations from a MUST and {SHOULD} from a SHOULD** in {libraries} libraries (pairs of a
 library and a requirement). {hazards} hazards, most of them crashes, stand beside them, and
 {inherited} deviations are inherited.
 
-| library | version | date | MUST | SHOULD | hazards | passed cases | on {oldest} |
+| library | version | date | MUST | SHOULD | hazards | passed cases | for Python {oldest} |
 | --- | --- | --- | --- | --- | --- | --- | --- |
 """
-
-
 LEVELS = ("MUST", "SHOULD")
 """The levels of a deviation; what is of another level is a hazard."""
 ORDER = ["crash", "hang", "fail", "warn"]
@@ -67,8 +65,8 @@ def derived(found: dict[str, Any]) -> bool:
 
 
 def confirmed(library: dict[str, Any], known: dict[str, Any]) -> list[dict[str, Any]]:
-    """The deviations of a library that the register lists as confirmed, and those of their
-    causes."""
+    """The deviations of a library that the register lists as confirmed, and further cases of the
+    same causes."""
     entries = known.get(library["name"], {}).get("confirmed", {})
     return [each for each in library["deviations"] if key(each) in entries or each.get("same_as")]
 
@@ -79,6 +77,12 @@ def once(found: list[dict[str, Any]]) -> dict[str, str]:
     own = [each for each in found if not each.get("same_as") and not each.get("inherited")]
     own.sort(key=lambda each: each["level"] == "MUST")
     return {each["id"]: each["level"] for each in own}
+
+
+def counts(levels: Iterable[str]) -> dict[str, int]:
+    """How many deviations there are of each level, and how many hazards."""
+    found = Counter(each if each in LEVELS else "hazards" for each in levels)
+    return {name: found[name] for name in (*LEVELS, "hazards")}
 
 
 def judged(found: dict[str, Any]) -> str:
@@ -155,7 +159,8 @@ def deviations(kept: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def stored(folder: Path) -> list[dict[str, Any]]:
     """The summaries of the libraries, with the deviations of each."""
-    kept = [records.read(path) for path in folder.glob("*.toml") if path.stem != "matrix"]
+    kept = [records.read(path) for path in folder.glob("*.toml")]
+    kept = [each for each in kept if "counts" in each]
     return [{**each, "deviations": list(deviations(each))} for each in kept]
 
 
@@ -166,7 +171,7 @@ def register() -> dict[str, dict[str, dict[str, str]]]:
 
 def distribution(name: str) -> str:
     """The package of a subject: two subjects may be configurations or classes of one library."""
-    subject = {**LIBRARIES, **CAPSULE_LIBRARIES}.get(name)
+    subject = ADAPTERS.get(name)
     return subject.distribution or name if subject else name
 
 
@@ -177,16 +182,15 @@ def versions(library: dict[str, Any]) -> str:
 
 
 def row(library: dict[str, Any], found: list[dict[str, Any]], old: dict[str, Any] | None) -> str:
-    """The row of a library in the summary table; `old`: its summary on the oldest CPython."""
-    counts = Counter(once(found).values())
+    """The row of a library in the summary table; `old`: its counts for the oldest CPython."""
+    shown = ", ".join(f"{old[name]} {name}" for name in counts(())) if old else ""
     cells = [
         f"[{library['name']}](#{library['name'].replace('_', '-')})",
         versions(library),
         library["date"],
-        *(str(counts[level]) for level in LEVELS),
-        str(sum(counts.values()) - sum(counts[level] for level in LEVELS)),
+        *map(str, counts(once(found).values()).values()),
         str(library["counts"].get("pass", 0)),
-        f"{old['version']}: {len(once(old['deviations']))}" if old else "",
+        f"{old['version']}: {shown}" if old else "",
     ]
     return f"| {' | '.join(cells)} |"
 
@@ -226,23 +230,20 @@ def page(
     libraries: list[dict[str, Any]],
     known: dict[str, Any],
     matrix: list[str],
-    oldest: list[dict[str, Any]],
+    oldest: dict[str, Any],
 ) -> str:
     """The page, but for its introduction."""
     found = {each["name"]: confirmed(each, known) for each in libraries}
     every = [each for group in found.values() for each in group]
-    counts = Counter(level for group in found.values() for level in once(group).values())
+    levels = {name: once(group) for name, group in found.items()}
+    deviating = {name for name, of in levels.items() if set(LEVELS) & set(of.values())}
     out = HEAD.format(
-        **{level: counts[level] for level in LEVELS},
-        hazards=sum(counts.values()) - sum(counts[level] for level in LEVELS),
+        **counts(level for of in levels.values() for level in of.values()),
         inherited=len({(f["subject"], f["id"]) for f in every if f.get("inherited")}),
-        libraries=len(
-            {distribution(name) for name in found if set(LEVELS) & set(once(found[name]).values())}
-        ),
-        oldest=OLDEST.replace("-", " ").capitalize(),
+        libraries=len(set(map(distribution, deviating))),
+        oldest=OLDEST,
     )
-    before = {each["name"]: each for each in oldest}
-    out += "\n".join(row(each, found[each["name"]], before.get(each["name"])) for each in libraries)
+    out += "\n".join(row(each, found[each["name"]], oldest.get(each["name"])) for each in libraries)
     out += "\n\n## Exchanges between libraries\n\n" + "\n".join(matrix) + "\n"
     for library in libraries:
         out += "\n" + "\n".join(section(library, found[library["name"]]))
@@ -255,4 +256,4 @@ def rendered() -> str:
     order = [*known].index
     libraries = sorted(stored(SUMMARIES), key=lambda each: order(each["name"]))
     matrix = records.read(SUMMARIES / "matrix.toml")["markdown"]
-    return page(libraries, known, matrix, stored(SUMMARIES / OLDEST))
+    return page(libraries, known, matrix, records.read(OLDEST_COUNTS)["libraries"])
