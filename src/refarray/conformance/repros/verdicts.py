@@ -131,11 +131,9 @@ def of_values(values: object, may_refuse: bool) -> Verdict:
 
 def of_corpus(check: Check) -> Verdict | None:
     """The verdict on a tensor of the corpus; None if it is to be refused, or is none."""
+    wanted = (check.id, check.case.removeprefix("bare-"))
     for given in GIVEN:
-        if (given.id, given.case) == (
-            check.id,
-            check.case.removeprefix("bare-"),
-        ) and given.right != "refuse":
+        if (given.id, given.case) == wanted and given.right != "refuse":
             may_refuse = given.right == "either" or given.may_refuse
             return None if given.values is None else of_values(given.values, may_refuse)
     way, _, name = check.case.partition("-")

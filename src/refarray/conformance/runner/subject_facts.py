@@ -46,8 +46,7 @@ def without_devices(producer: Producer, where: str) -> str:
 
 
 def values_of(producer: Producer) -> str:
-    """The expression by which a script reads an array, as harness.statement does. What imports
-    give where the adapter is not (Subject.alone) has tolist()."""
+    """The expression by which a script reads an array, as harness.statement does."""
     if producer.subject.values or producer.subject.alone:
         return producer.subject.values or "{}.tolist()"
     with contextlib.suppress(Exception):

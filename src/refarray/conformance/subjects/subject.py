@@ -145,7 +145,8 @@ class Subject:
     states: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """The statements that the expression of a kind needs besides `imports`, by kind."""
     alone: str = ""
-    """The statements that a repro without refarray begins with; `imports` if it is empty."""
+    """The statements that a repro without refarray begins with; `imports` if it is empty. What
+    they import is read by tolist()."""
     note: str = ""
     """A remark on the adapter, shown in reports."""
     versions_differ: bool = False
