@@ -24,6 +24,8 @@ GATES := $(shell sed -n 's/^gate-\([a-z0-9-]*\):.*/\1/p' Makefile)
 .NOTPARALLEL:
 .SILENT:
 .DELETE_ON_ERROR:
+# Without its files each of the hundreds of processes of the tests would compile what it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 help: ## list these targets
 	sed -n 's/^\([a-z]*\):.*## /  make \1|/p' Makefile | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
@@ -121,7 +123,7 @@ ctest: $(VENV)/build
 	echo "== C++ tests, built without Python"
 	$(CMAKE) -S . -B build/cpp $(DLPACK) $(EIGEN) > /dev/null
 	$(call run,$(BIN)/cmake --build build/cpp,build/cpp-steps)
-	$(BIN)/ctest --test-dir build/cpp --output-on-failure | tail -n +3
+	$(BIN)/ctest --test-dir build/cpp --parallel $$(nproc) --output-on-failure | tail -n +3
 
 abi3: $(VENV)/build $(VENV)/audit
 	$(BIN)/python tools/gates/abi3.py $(LAYERS)

@@ -18,8 +18,6 @@ from refarray.testing import (
     strategies,
 )
 
-pytestmark = pytest.mark.every_python
-
 QUICK = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 

@@ -38,8 +38,6 @@ from refarray.conformance.runner import engine, expectations
 from refarray.conformance.runner.engine import run_subject, with_causes, with_origin
 from refarray.conformance.suite import load
 
-pytestmark = pytest.mark.every_python
-
 Document = dict[str, Any]
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.every_python
+
 STACK = 64 << 10
 SMALLER = 48 << 10  # what a caller has used is missing
 

@@ -58,8 +58,10 @@ def test_jax_reads_our_narrow_dtypes(jax: ModuleType, dtype: str) -> None:
         assert result.astype("float64").tolist() == grid.expected(dtype)
 
 
-@run_each("layout", grid.LAYOUTS)
-@run_each("dtype", HELD)
+@run_each(
+    ("dtype", "layout"),
+    [(each, "flat") for each in HELD] + [("float32", each) for each in grid.LAYOUTS],
+)
 def test_we_read_jax(jax: ModuleType, dtype: str, layout: str) -> None:
     origin = theirs(jax, dtype, layout)
     for keywords in ({}, {"max_version": grid.MAX_VERSION}, {"copy": False}):

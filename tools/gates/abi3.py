@@ -26,8 +26,8 @@ MINORS = range(12, 20)
 OWN = "" if sysconfig.get_config_var("Py_GIL_DISABLED") else f"3.{sys.version_info.minor}"
 # Folders of whose tests only those marked `every_python` run here. The others run once, with the
 # interpreter of the environment: tests of the repository, of drivers, browsers and processes, of
-# the kit itself, and of values, which layers compute that know no Python.
-ONCE = ("compute", "devices", "fakegpu", "gates", "hard_inputs", "kit", "package")
+# the kit itself, of huge arrays and of values, which layers compute that know no Python.
+ONCE = ("compute", "devices", "fakegpu", "gates", "hard_inputs", "kit", "limits", "package")
 PERCENT = re.compile(r"\[ *(\d+%)\]")
 MOST_PROCESSES = 4  # for each interpreter
 HEAVY = ("torch", "jax", "pyarrow", "mpi4py", "array_api_strict", "nanobind", "numba", "cuda_core")
@@ -93,7 +93,16 @@ def run_once() -> list[Path]:
 
 def start_tests(python: Path, version: str, processes: int) -> subprocess.Popen[bytes]:
     """Starts the tests without heavy partners; their output goes to a log file."""
-    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", LIGHT]
+    command = [
+        python,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-m",
+        f"{LIGHT} and not repository",
+    ]
     if processes > 1:
         command += [f"--numprocesses={processes}", "--dist=worksteal"]
     with log(version).open("wb") as output:

@@ -75,6 +75,7 @@ def left() -> list[dict[str, Any]]:
 def clean(drivers: fakegpu.Drivers) -> Iterator[None]:
     """Fails a test that leaks driver objects or misuses the driver; 8 streams may stay pooled."""
     finish()
+    gc.freeze()  # the next collection visits what this test makes alone
     before = left()
     fakegpu.reset()
     yield
