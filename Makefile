@@ -205,8 +205,8 @@ gate-memcheck: $(VENV)/build $(VENV)/test ## C++ tests but those of computations
 gate-without-compute: $(VENV)/build $(VENV)/test ## the array and its exchange, built and tested without what computes; TESTS="files" for some
 	$(BIN)/python tools/gates/without_compute.py $(TESTS)
 
-gate-small-stacks: $(VENV)/package $(VENV)/test ## every public call, and matrices of many orders, in threads with stacks of 64 KiB
-	$(BIN)/python -m pytest -q --long=2 tests/limits/test_small_stacks.py
+gate-small-stacks: $(VENV)/build $(VENV)/test ## every public call, and matrices of many orders, in threads with stacks of 64 KiB
+	$(BIN)/python tools/gates/small_stacks.py
 
 gate-shared: $(VENV)/$(if $(OWN_BUILD),build,package) $(VENV)/test ## processes that share arrays, KILLS=1000 of them killed for each of SEEDS=3, also under TSAN; TESTS="files" for some
 	$(BIN)/python tools/gates/shared.py $(TESTS)
