@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from refarray.conformance.repros import script
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "gates" / "partners"))
 import partner_environments
+from partner_environments import Environment
 
 ROOT = Path(__file__).resolve().parents[2]
 DEVIATIONS = {"fail", "crash", "hang", "warn"}
@@ -51,7 +52,8 @@ class Library:
     """The subject's name on the command line; `name` by default."""
     environment: str = ""
     """Its environment in tools/gates/partners; this interpreter's by default."""
-    variables: dict[str, str] = field(default_factory=dict)
+    requires: tuple[str, ...] = ()
+    """The packages of an environment of its own, for a library that only this program runs."""
 
 
 LIBRARIES = [
@@ -60,16 +62,25 @@ LIBRARIES = [
     *(Library(name) for name in ("pyarrow", "pyarrow_tensor", "mpi4py")),
     Library("nanobind", subject="partners.nanobind.subject:NANOBIND"),
     *(Library(name, environment=name) for name in ("tensorflow", "tvm", "mxnet", "dgl", "dali")),
+    Library("onnxruntime", requires=("onnxruntime==1.32.0",)),
+    Library("warp", requires=("warp-lang==1.19.0",)),
 ]
+
+
+def environment_of(library: Library) -> Environment | None:
+    """The environment of a library; None if it is this interpreter's."""
+    if library.requires:
+        return Environment(library.name, "", list(library.requires), [])
+    return partner_environments.environments()[library.environment] if library.environment else None
 
 
 def python_of(library: Library) -> tuple[str, dict[str, str]]:
     """The interpreter of a library and its environment variables."""
     folder = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH", ""), str(ROOT / "tests")]))
     variables = {**os.environ, "PYTHONPATH": folder}
-    if not library.environment:
+    environment = environment_of(library)
+    if environment is None:
         return sys.executable, variables
-    environment = partner_environments.environments()[library.environment]
     variables |= environment.variables
     return str(environment.python), variables
 
@@ -77,13 +88,12 @@ def python_of(library: Library) -> tuple[str, dict[str, str]]:
 def prepare(libraries: list[Library]) -> None:
     """Builds the environments and installs refarray in each. FINDINGS_READY=1 skips this: the
     environments exist and PYTHONPATH contains refarray."""
-    names = [library.environment for library in libraries if library.environment]
-    if not names or os.environ.get("FINDINGS_READY"):
+    environments = list(filter(None, map(environment_of, libraries)))
+    if not environments or os.environ.get("FINDINGS_READY"):
         return
     base = partner_environments.interpreter()
     wheel = partner_environments.build_wheel(base)
-    for name in names:
-        environment = partner_environments.environments()[name]
+    for environment in environments:
         partner_environments.make(environment, base)
         reinstall = ["install", "--no-deps", "--force-reinstall", wheel]
         partner_environments.pip(environment.python, *reinstall)
@@ -269,7 +279,7 @@ def main(arguments: list[str]) -> int:
         print(f"unknown library: {', '.join(sorted(unknown))}")
         return 2
     if IS_OLDEST:
-        return count_for_the_oldest([each for each in wanted if not each.environment])
+        return count_for_the_oldest([each for each in wanted if environment_of(each) is None])
     prepare(wanted)
     differences = []
     for library in wanted:

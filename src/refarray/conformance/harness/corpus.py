@@ -320,27 +320,28 @@ for _code, _bits in ((2, 0), (2, 7), (2, 24), (0, 7), (0, 12), (5, 8), (2, 255),
 refuse("DTYPE-01", "bool1", "bool of 1 bit: refused", level="HAZARD", dtype=(6, 1, 1), shape=(8,))
 refuse("DTYPE-14", "opaque", "an opaque handle: refused", dtype=(3, 64, 1))
 refuse("DTYPE-12", "lanes0", "lanes=0: refused", dtype=(2, 32, 0))
+# The values are those of a consumer that makes one more axis of the lanes.
 either(
     "DTYPE-12",
     "lanes2",
     "lanes=2: vectors, or refused; never scalars",
     None,
-    None,
+    [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]],
     dtype=(2, 32, 2),
 )
-for _name, _dtype in {
-    "lanes4": (2, 32, 4),
-    "lanes16": (2, 32, 16),
-    "int8x4": (0, 8, 4),
-    "fp4x2": (17, 4, 2),
-    "fp6x4": (16, 6, 4),
-}.items():
+for _name, _dtype, _values in (
+    ("lanes4", (2, 32, 4), [[0.0, 1.0, 2.0, 3.0]]),
+    ("lanes16", (2, 32, 16), [list(map(float, range(16)))]),
+    ("int8x4", (0, 8, 4), [[0, 0, 0, 0]]),
+    ("fp4x2", (17, 4, 2), None),
+    ("fp6x4", (16, 6, 4), None),
+):
     either(
         "DTYPE-12",
         _name,
         f"lanes={_dtype[2]}: vectors, or refused; never scalars",
         None,
-        None,
+        _values,
         shape=(1,),
         dtype=_dtype,
     )

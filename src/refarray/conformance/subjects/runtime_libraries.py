@@ -37,7 +37,7 @@ ONNXRUNTIME = Subject(
     from_dlpack="ort.OrtValue.from_dlpack({})",
     through="numpy",
     array_api=False,
-    note="OrtValue; copies NumPy arrays",
+    note="OrtValue; shares NumPy's memory",
 )
 WARP = Subject(
     "warp",

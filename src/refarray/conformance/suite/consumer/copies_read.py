@@ -107,7 +107,9 @@ def served_copy(consumer: Consumer, row: tuple[str, Sent]) -> CheckResult:
     "COPY-05",
     {"served-legacy": TENSORS["plain"]},
     "copy=True, answered with a legacy copy: the result may be written",
-    level="SHOULD",  # "consumers of this standard should expect that […] they are free"
+    # Users are free to write to a copy, but a producer that copies has to set IS_COPIED, for which
+    # the legacy struct has no place: the texts do not say what a consumer of it may believe.
+    level="DISPUTED",
 )
 def legacy_copy_is_writable(consumer: Consumer, sent: Sent) -> CheckResult:
     if consumer.subject.immutable:
