@@ -20,11 +20,12 @@ from refarray.conformance import _adversary, give
 from refarray.conformance.cases import NotApplicable
 from refarray.conformance.harness import memory
 from refarray.conformance.harness.consumer import Import
+from refarray.conformance.harness.corpus import GIVEN
 from refarray.conformance.harness.memory import Dtype, Unreadable, tensor_values
 from refarray.conformance.harness.statement import Statement, statement
 from refarray.conformance.subjects.libraries import REFARRAY
 from refarray.conformance.subjects.subject import DTYPES, Subject
-from refarray.conformance.suite import consumer_kinds
+from refarray.conformance.suite import consumer_kinds, corpus_checks
 from refarray.conformance.suite.reading import Reading
 
 pytestmark = pytest.mark.every_python
@@ -464,3 +465,18 @@ def test_values_are_read_by_index() -> None:
     assert statement(subject, {}, Bare([1, 2])) == Statement((2,), [1.0, 2.0], None)
     with pytest.raises(NotApplicable, match="own values cannot be read"):
         statement(subject, {}, object())
+
+
+@pytest.mark.parametrize(
+    ("values", "right"),
+    [
+        ([[0, 1], [2, 3], [4, 5]], True),
+        ([[0, 1], [1, 2], [2, 3]], False),  # its strides are counted in lanes
+        ([0, 1, 2], False),
+        ([0, 1, 2, 3, 4, 5], False),
+    ],
+)
+def test_lanes_may_be_one_more_axis(values: Any, right: bool) -> None:
+    (given,) = (each for each in GIVEN if each.case == "lanes2")
+    held, observed = corpus_checks.right_content(Import(ra.asarray(values, dtype="float32")), given)
+    assert held == right and "dtype (2, 32, 1)" in observed
