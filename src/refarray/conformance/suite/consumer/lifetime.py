@@ -76,6 +76,7 @@ def consumed_capsule_is_refused(consumer: Consumer) -> CheckResult:
     "refused",
     "after a refusal the capsule is unchanged, or is used and its deleter was called",
     risky=True,
+    same_as=("LIFE-10[consumer-renamed]",),
 )
 def refused_capsule(consumer: Consumer) -> CheckResult:
     recorder = Recorder(dtype=(99, 32, 1))
