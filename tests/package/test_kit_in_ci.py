@@ -7,6 +7,7 @@ import os
 import shlex
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 from helpers.processes import python
+
+from refarray.conformance.runner import expectations
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "kit_in_ci"
@@ -141,3 +144,21 @@ def test_the_hook_checks_the_installed_library() -> None:
     arguments = [SUBJECT if each == "tinyarray" else each for each in used["args"]]
     done = called(*shlex.split(hook["entry"]), *arguments)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+# --- what pull requests to NumPy and PyTorch would contain
+
+
+@pytest.mark.parametrize(("folder", "library"), [("for_numpy", "numpy"), ("for_pytorch", "torch")])
+def test_a_pull_request_names_the_registered_findings(folder: str, library: str) -> None:
+    """`make findings` compares the register with the newest release."""
+    register = tomllib.loads((ROOT / "tests/kit/findings.toml").read_text(encoding="utf-8"))
+    found = register[library]["confirmed"].items()
+    known = EXAMPLE / folder / "dlpack_known.toml"
+    expected = {(each.id, each.subject, each.outcome) for each in expectations.read(known)}
+    failing = {(name.split()[0], library, got) for name, got in found if got != "warn"}
+    assert expected == failing
+    workflow = yaml.safe_load((EXAMPLE / folder / "dlpack.yml").read_text(encoding="utf-8"))
+    (job,) = workflow["jobs"].values()
+    command = job["steps"][-1]["run"]
+    assert f"check {library} --rules 2026.1" in command and "/dlpack_known.toml" in command
