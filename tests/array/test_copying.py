@@ -215,15 +215,22 @@ def test_set_copy_threads_validates_its_argument() -> None:
 
 def test_settings_from_the_environment() -> None:
     code = (
-        "import refarray; print(refarray.get_copy_threads(), refarray.build_info()['isa'],"
-        " refarray.build_info()['isas'])"
+        "import refarray; print(refarray.get_copy_threads(), refarray.get_host_computation(),"
+        " refarray.build_info()['isa'], refarray.build_info()['isas'])"
     )
-    shown = printed(code, REFARRAY_COPY_THREADS="3", REFARRAY_ISA="plain")
-    assert shown.split() == ["3", "plain", *", ".join(ISAS).split()]
+    for switch, host in (("0", "False"), ("1", "True"), ("", "True")):
+        shown = printed(
+            code,
+            REFARRAY_COPY_THREADS="3",
+            REFARRAY_ISA="plain",
+            REFARRAY_HOST_COMPUTATION=switch,
+        )
+        assert shown.split() == ["3", host, "plain", *", ".join(ISAS).split()]
     for variable, value in (
         ("REFARRAY_ISA", "none such"),
         ("REFARRAY_COPY_THREADS", "0"),
         ("REFARRAY_COPY_THREADS", "many"),
+        ("REFARRAY_HOST_COMPUTATION", "no"),
     ):
         result = python("-c", "import refarray", **{variable: value})
         assert result.returncode == 1 and f"ValueError: {variable} is" in result.stderr

@@ -42,6 +42,14 @@ void expect_copy(const Placement& dst, const Placement& src) {
   check(seen == expected, describe(dst, src) + " by " + kernels::table().name);
 }
 
+const Case shapes("arrays of other shapes are refused", [] {
+  Bytes bytes = random_bytes(64);
+  const Placement three = row_major(type("float32"), {3}, 0);
+  const Placement two = row_major(type("float32"), {2}, 0);
+  fails(Fault::kValue, "cannot copy an array of shape (2,) into one of shape (3,)",
+        [&] { copy(three.in(bytes), two.in(bytes)); });
+});
+
 const Case long_runs("contiguous runs longer than a buffer, at every bit offset", [] {
   const std::vector<DType> narrow = {type("float4_e2m1fn"), type("float6_e2m3fn"),
                                      type("float6_e3m2fn")};

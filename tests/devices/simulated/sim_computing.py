@@ -123,6 +123,13 @@ def test_elements_that_share_memory_are_copied_once(device: str) -> None:
         x + 1
 
 
+def test_operators_in_place_refuse_read_only_arrays(device: str) -> None:
+    x: Any = ra.broadcast_to(ra.ones(1, device=device), (3,))
+    assert x.readonly
+    with ra.ledger(forbid="transfer"), pytest.raises(ValueError, match="the array is read-only"):
+        x += 1
+
+
 def test_operators_in_place_refuse_other_owners_on_devices_too(device: str) -> None:
     space = ra.namespace(poison_views=True)
     x = space.asarray(ra.arange(4, device=device), copy=True)
