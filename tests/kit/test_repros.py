@@ -37,6 +37,10 @@ class Array:
         if "rename" not in wrong:
             rename(capsule, USED[versioned])
         shape = ctypes.c_void_p.from_address(at + 24).value
+        if "write" in wrong:
+            strides = ctypes.c_void_p.from_address(at + 32)
+            strides.value, was = 8, strides.value
+            strides.value = was
         if not shape and "null" in wrong:
             ctypes.string_at(8)
         if not shape:
@@ -133,6 +137,12 @@ CASES: dict[str, tuple[str, str, dict[str, Any], str]] = {
         {"died": "SIGSEGV: Segmentation fault", "observed": "SIGSEGV: Segmentation fault"},
         "Segmentation fault",
     ),
+    "write": (
+        "LIFE-19[consumer-frozen-no-strides]",
+        given("lib.from_dlpack(give(shape=(3,), strides=None, frozen=True, versioned=False))"),
+        {"died": "SIGSEGV: Segmentation fault", "observed": "SIGSEGV: Segmentation fault"},
+        "Segmentation fault",
+    ),
     "stream": (
         "STRM-14[producer-cpu-1]",
         "import lib\nprint(lib.Producer().__dlpack__(stream=1, max_version=(1, 3)))",
@@ -142,7 +152,8 @@ CASES: dict[str, tuple[str, str, dict[str, Any], str]] = {
 }
 
 
-MARKS = {"null": pytest.mark.not_sanitized("ASAN ends the process by SIGABRT")}
+ASAN = pytest.mark.not_sanitized("ASAN ends the process by SIGABRT")
+MARKS = {"null": ASAN, "write": ASAN}
 
 
 @pytest.mark.parametrize(

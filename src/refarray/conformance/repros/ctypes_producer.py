@@ -18,6 +18,7 @@ PAGES = (
     "edge = ctypes.addressof(ctypes.c_char.from_buffer(pages)) + mmap.PAGESIZE",
     "ctypes.CDLL(None).mprotect(ctypes.c_void_p(edge), mmap.PAGESIZE, 0)  # no access",
 )
+READ_ONLY = "ctypes.CDLL(None).mprotect(ctypes.c_void_p(edge - mmap.PAGESIZE), mmap.PAGESIZE, 1)"
 DESTRUCTOR = (
     (
         "valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)"
@@ -30,6 +31,8 @@ DESTRUCTOR = (
     ),
 )
 """The destructor of a capsule: deletes the tensor of an unused one."""
+FROZEN = {"legacy": 64, "tensor": 144, "shape": 1024, "strides": 2048}
+"""Where a producer's parts lie on its read-only page: bytes before the page's end."""
 CODE = ("raises", "returns", "dunder_device", "table")
 """Fields whose value is Python code, not a literal."""
 KNOWN = {
@@ -67,8 +70,8 @@ class CtypesProducer:
 
     @property
     def at_edge(self) -> bool:
-        """Whether something lies at the edge of a page that cannot be read."""
-        return bool(self.fields.get("guarded") or self.fields.get("unmapped_body"))
+        """Whether something lies on a read-only page, or before one that cannot be read."""
+        return any(map(self.fields.get, ("guarded", "frozen", "unmapped_body")))
 
     def lines(self) -> Iterator[str]:
         if unknown := self.fields.keys() - KNOWN:
@@ -78,6 +81,8 @@ class CtypesProducer:
                 yield from PAGES
             yield from self.memory()
             yield from self.structs()
+            if self.fields.get("frozen"):
+                yield f"{READ_ONLY}  # read-only"
         if self.methods:
             yield from self.with_methods()
 
@@ -100,9 +105,11 @@ class CtypesProducer:
             if not isinstance(value, tuple):
                 continue
             count = max(1, len(value))
-            if name == "shape" and self.fields.get("guarded"):
-                out.append(f"shape = (ctypes.c_int64 * {count}).from_address(edge - {8 * count})")
-                out.append(f"shape[:] = {list(value)}")
+            guarded = name == "shape" and self.fields.get("guarded")
+            if guarded or self.fields.get("frozen"):
+                before = 8 * count if guarded else FROZEN[name]
+                out.append(f"{name} = (ctypes.c_int64 * {count}).from_address(edge - {before})")
+                out.append(f"{name}[:] = {list(value)}")
             else:
                 out.append(f"{name} = (ctypes.c_int64 * {count})({', '.join(map(str, value))})")
         if out:
@@ -142,9 +149,16 @@ class CtypesProducer:
             if fields.get("unmapped_body"):
                 yield f"tensor = (ctypes.c_char * 32).from_address(edge - 32); tensor.raw = {head}"
             else:
-                yield f"tensor = ctypes.create_string_buffer({head} + body, 80)"
+                yield self.struct("tensor", f"{head} + body", 80)
         if not self.versioned_only:
-            yield f'legacy = ctypes.create_string_buffer(body + struct.pack("PP", 0, {end}), 64)'
+            yield self.struct("legacy", f'body + struct.pack("PP", 0, {end})', 64)
+
+    def struct(self, name: str, content: str, size: int) -> str:
+        """The line that makes a struct."""
+        if not self.fields.get("frozen"):
+            return f"{name} = ctypes.create_string_buffer({content}, {size})"
+        made = f"{name} = (ctypes.c_char * {size}).from_address(edge - {FROZEN[name]})"
+        return f"{made}; {name}.raw = {content}"
 
     def with_methods(self) -> Iterator[str]:
         """The class of the producer, and the producer."""
