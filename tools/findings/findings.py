@@ -62,6 +62,7 @@ LIBRARIES = [
     *(Library(name) for name in ("pyarrow", "pyarrow_tensor", "mpi4py")),
     Library("nanobind", subject="partners.nanobind.subject:NANOBIND"),
     *(Library(name, environment=name) for name in ("tensorflow", "tvm", "mxnet", "dgl", "dali")),
+    Library("mlx", requires=("mlx[cpu]==0.32.4",)),
     Library("onnxruntime", requires=("onnxruntime==1.32.0",)),
     Library("warp", requires=("warp-lang==1.19.0",)),
 ]

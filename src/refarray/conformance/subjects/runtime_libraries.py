@@ -22,7 +22,7 @@ MLX = Subject(
     ramp="mx.arange(37).astype(getattr(mx, '{}', mx.bool_))",
     dtypes=(*DTYPES[:12], "float16", "bfloat16"),
     from_dlpack="mx.from_dlpack({})",
-    array_api=False,
+    array_api=False,  # __array_namespace__ takes no api_version yet, and arrays have no device
     note="imports since version 0.32",
 )
 ONNXRUNTIME = Subject(
