@@ -24,7 +24,7 @@ GATES := $(shell sed -n 's/^gate-\([a-z0-9-]*\):.*/\1/p' Makefile)
 .NOTPARALLEL:
 .SILENT:
 .DELETE_ON_ERROR:
-# Without its files each of the hundreds of processes of the tests would compile what it imports.
+# Tests start hundreds of processes, which would each compile the modules that they import.
 unexport PYTHONDONTWRITEBYTECODE
 
 help: ## list these targets

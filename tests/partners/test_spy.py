@@ -27,7 +27,7 @@ def spied(producer: str, consumer: str, table: bool) -> tuple[set[str], list[str
 
 
 @run_each(("producer", "consumer"), PAIRS)
-def test_one_exchange_of_each_pair(producer: str, consumer: str) -> None:
+def test_one_exchange_with_numpy_each_way(producer: str, consumer: str) -> None:
     kept, texts = spied(producer, consumer, table=False)
     assert {"LIFE-03", "LIFE-06", "LIFE-10", "LIFE-20"} <= kept
     assert any(text.startswith("calls __dlpack__(") for text in texts)

@@ -93,16 +93,8 @@ def run_once() -> list[Path]:
 
 def start_tests(python: Path, version: str, processes: int) -> subprocess.Popen[bytes]:
     """Starts the tests without heavy partners; their output goes to a log file."""
-    command = [
-        python,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-m",
-        f"{LIGHT} and not repository",
-    ]
+    wanted = f"{LIGHT} and not repository"
+    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", wanted]
     if processes > 1:
         command += [f"--numprocesses={processes}", "--dist=worksteal"]
     with log(version).open("wb") as output:

@@ -37,13 +37,15 @@ IN_PROCESSES = (
     "test_threaded_copies_work_before_and_after_a_fork",
 )
 REQUIREMENTS = ("pytest>=8", "numpy>=2.2.5", "ml_dtypes>=0.5", "hypothesis>=6")
-#: Processes that share arrays are killed. Of arena_test two cases fail: the emulator knows no
-#: RLIMIT_AS and makes every clone() a fork().
+#: Kills processes that share arrays. arena_test is left out: the emulator ignores RLIMIT_AS and
+#: makes every clone() a fork(), so that two of its cases fail.
 KILL_TEST = "kill_test"
-#: The emulator does not pass on PR_SET_CHILD_SUBREAPER, which lasts when a program is executed.
+#: kill_test waits for orphans, but the emulator does not pass PR_SET_CHILD_SUBREAPER to the kernel.
+#: It is set here instead, and stays set when the emulator is executed.
 ADOPT_ORPHANS = """
 import ctypes, os, sys
-assert ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) == 0
+PR_SET_CHILD_SUBREAPER = 36
+assert ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
 os.execv(sys.argv[1], sys.argv[1:])
 """
 PROBE = "import platform, refarray; print(platform.machine(), refarray._native.__file__)"
