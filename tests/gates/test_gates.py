@@ -55,6 +55,11 @@ def test_table_sums_over_all_files(reports: Path, capsys: pytest.CaptureFixture[
     assert ["all", "3", "66.67%", "4", "25.00%"] in rows
 
 
+def test_lines_for_another_processor_are_known() -> None:
+    text = ["a;", "#if defined(__AVX512VBMI__)", "b;", "c;", "#else", "d;", "#endif", "e;"]
+    assert coverage.avx512_lines(text) == {3, 4}
+
+
 def test_branches_of_kernels_are_not_counted() -> None:
     kernel = coverage.File("src/core/kernels/a.hpp", (1, 1), (0, 100), [])
     other = coverage.File("src/core/a.cpp", (0, 1), (9, 10), [1])
