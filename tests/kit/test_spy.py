@@ -48,6 +48,20 @@ def test_a_clean_exchange_breaks_nothing() -> None:
     assert times == sorted(times)
 
 
+def test_a_tensor_is_deleted_if_its_second_capsule_finds_no_memory(adv: Any) -> None:
+    deleted: list[bool] = []
+    tensor = adv.make(deleter=lambda: deleted.append(True))
+    capsule = _adversary.stand_in(tensor.capsule()).capsule
+    adv.fail_allocations(False, 0, 1)
+    try:
+        capsule()
+    except MemoryError:
+        pass
+    finally:
+        failed = adv.stop_failing()[1]
+    assert (failed, deleted) == (1, [True])
+
+
 def test_keywords_are_forwarded_unchanged() -> None:
     watched = spy(ra.arange(3))
     watched.__dlpack__(stream=None, copy=True, max_version=(1, 0))

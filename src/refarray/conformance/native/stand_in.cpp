@@ -317,7 +317,14 @@ PyObject* capsule(PyObject* self, PyObject*) {
     if (std::exchange(self_of(self).issued, true)) {
       fail(PyExc_RuntimeError, "this managed tensor was exported before");
     }
-    Ref out(PyCapsule_New(stand_in.managed(), kNames[stand_in.versioned()], nullptr));
+    PyObject* made = PyCapsule_New(stand_in.managed(), kNames[stand_in.versioned()], nullptr);
+    if (made == nullptr) {  // no memory: the producer's capsule deletes the tensor
+      PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+      PyErr_Fetch(&type, &value, &traceback);
+      stand_in.release_capsule(false);
+      PyErr_Restore(type, value, traceback);
+    }
+    Ref out(made);
     if (PyCapsule_SetContext(out.get(), &stand_in) != 0 ||
         PyCapsule_SetDestructor(out.get(), destroy) != 0) {
       throw PythonError{};
