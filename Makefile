@@ -130,7 +130,7 @@ abi3: $(VENV)/build $(VENV)/audit
 
 pytest: $(VENV)/package $(VENV)/test $(VENV)/partners
 	echo "== pytest with every partner"
-	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=worksteal $(or $(TESTS),tests)
+	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=worksteal --durations=25 --durations-min=5 $(or $(TESTS),tests)
 
 # The parts of `make bench`.
 BENCHES := exchange copies ops shared footprint abi
