@@ -1,5 +1,7 @@
 // Runs a target without a fuzzer: on a corpus, one input per line in hexadecimal, and on random
-// inputs, the same ones each time.
+// inputs, the same ones each time unless FUZZ_INPUTS and FUZZ_SEED name others.
+#include <array>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <random>
@@ -17,7 +19,7 @@ extern "C" [[gnu::visibility("default")]] const char* __tsan_default_options() {
   return "allocator_may_return_null=1";
 }
 
-constexpr int kRandomInputs = 20'000;
+constexpr long kRandomInputs = 20'000;
 constexpr std::size_t kLongest = 256;  // bytes of one
 
 void run(const std::vector<std::uint8_t>& bytes) {
@@ -25,18 +27,26 @@ void run(const std::vector<std::uint8_t>& bytes) {
   refarray::fuzz::run(input);
 }
 
-void run_random_inputs() {
-  std::mt19937_64 random(20261126);
-  for (int i = 0; i < kRandomInputs; ++i) {
-    std::vector<std::uint8_t> bytes(random() % (kLongest + 1));
-    for (std::uint8_t& each : bytes) each = static_cast<std::uint8_t>(random());
-    run(bytes);
+void run_random_inputs(long count, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::array<std::uint64_t, kLongest / sizeof(std::uint64_t)> words;
+  for (long i = 0; i < count; ++i) {
+    for (std::uint64_t& each : words) each = random();
+    refarray::fuzz::Input input(reinterpret_cast<const std::uint8_t*>(words.data()),
+                                random() % (kLongest + 1));
+    refarray::fuzz::run(input);
   }
 }
 
-int main(int count, char** arguments) {
+/// The number that an environment variable holds, or `otherwise`.
+long number_of(const char* variable, long otherwise) {
+  const char* text = std::getenv(variable);
+  return text != nullptr ? std::atol(text) : otherwise;
+}
+
+int main(int files, char** arguments) {
   long runs = 0;
-  for (int i = 1; i < count; ++i) {
+  for (int i = 1; i < files; ++i) {
     std::ifstream file(arguments[i]);
     for (std::string line; std::getline(file, line);) {
       if (line.empty() || line[0] == '#') continue;
@@ -47,7 +57,8 @@ int main(int count, char** arguments) {
       ++runs;
     }
   }
-  run_random_inputs();
-  std::cout << runs << " inputs replayed, " << kRandomInputs << " random ones run\n";
+  const long count = number_of("FUZZ_INPUTS", kRandomInputs);
+  run_random_inputs(count, static_cast<std::uint64_t>(number_of("FUZZ_SEED", 20261126)));
+  std::cout << runs << " inputs replayed, " << count << " random ones run\n";
   return runs > 0 ? 0 : 1;  // an empty or missing corpus is a failure
 }

@@ -129,6 +129,7 @@ def build(
     sanitize: str = "",
     options: Sequence[str] = (),
     python: str | Path = sys.executable,
+    targets: Sequence[str] = ("all",),
 ) -> Path:
     """Configures and builds build/<gate>: the C++ tests, and the package in its folder `python`."""
     folder = ROOT / "build" / gate
@@ -141,7 +142,7 @@ def build(
         *("-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g"),
         *options,
     )
-    quiet([tool("cmake"), "--build", folder, "--", "--quiet"])
+    quiet([tool("cmake"), "--build", folder, "--target", *targets, "--", "--quiet"])
     return folder
 
 
