@@ -15,6 +15,14 @@
 
 namespace refarray::core {
 
+#if defined(__GLIBCXX__)
+/// What ends a thread from inside, by unwinding its stack; catch it before `...`.
+using ForcedUnwind = abi::__forced_unwind;
+#else
+/// Thrown by nobody: with this C++ library the end of a thread does not unwind.
+struct ForcedUnwind {};
+#endif
+
 /// Blocks the calling thread forever.
 [[noreturn]] inline void park() noexcept {
   for (;;) std::this_thread::sleep_for(std::chrono::hours(24));
@@ -27,15 +35,11 @@ namespace refarray::core {
 /// this function.
 template <class Body>
 auto park_at_exit(Body body) {
-#if defined(__GLIBCXX__)
   try {  // boundary: glibc implements pthread_exit() as a forced unwind
     return body();
-  } catch (const abi::__forced_unwind&) {  // boundary: as above; must not be swallowed
+  } catch (const ForcedUnwind&) {  // boundary: as above; must not be swallowed
     park();
   }
-#else
-  return body();
-#endif
 }
 
 }  // namespace refarray::core

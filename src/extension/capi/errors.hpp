@@ -141,7 +141,7 @@ struct SlotOf<Fn> {
   static typename SlotResult<R>::type call(Args... args) noexcept {
     try {  // boundary: no C++ exception may reach the interpreter
       return SlotResult<R>::pass(Fn(args...));
-    } catch (const abi::__forced_unwind&) {  // boundary: see compat::park_at_exit()
+    } catch (const core::ForcedUnwind&) {  // boundary: see compat::park_at_exit()
       compat::park();
     } catch (...) {
       translate_current_exception();
@@ -155,7 +155,7 @@ struct SlotOf<Fn> {
     try {  // boundary: no C++ exception may reach the interpreter
       Fn(args...);
       return 0;
-    } catch (const abi::__forced_unwind&) {  // boundary: see compat::park_at_exit()
+    } catch (const core::ForcedUnwind&) {  // boundary: see compat::park_at_exit()
       compat::park();
     } catch (...) {
       translate_current_exception();

@@ -40,13 +40,19 @@ class Ref {
   PyObject* object_;
 };
 
+#if defined(__GLIBCXX__)
+using ForcedUnwind = abi::__forced_unwind;
+#else
+struct ForcedUnwind {};  // thrown by nobody: the end of a thread does not unwind
+#endif
+
 /// Runs `body`, which acquires the GIL. CPython before 3.14 ends a daemon thread there once the
 /// interpreter is ending, which would unwind our frames: the thread is parked instead.
 template <class Body>
 void park_at_exit(Body&& body) noexcept {
   try {
     body();
-  } catch (const abi::__forced_unwind&) {
+  } catch (const ForcedUnwind&) {
     for (;;) pause();
   }
 }
