@@ -43,8 +43,9 @@ add_library(refarray_eigen INTERFACE)
 target_include_directories(refarray_eigen SYSTEM INTERFACE "${Eigen_INCLUDE_DIR}")
 # EIGEN_NO_CPUID: blocks of a size that depends on the machine's caches would change the order of additions.
 # EIGEN_STACK_ALLOCATION_LIMIT: bytes of a temporary on the stack, which may be one of 64 KiB; larger ones are in the heap.
+# Clang's products on ARM keep 12 x 12 doubles, which is the smallest limit that Eigen takes there.
 target_compile_definitions(refarray_eigen INTERFACE EIGEN_MPL2_ONLY EIGEN_NO_DEBUG EIGEN_NO_CPUID
-                           EIGEN_DONT_PARALLELIZE EIGEN_STACK_ALLOCATION_LIMIT=1024)
+                           EIGEN_DONT_PARALLELIZE EIGEN_STACK_ALLOCATION_LIMIT=1152)
 # -ffp-contract=off: as for the kernels. -fno-math-errno: square roots become single instructions.
 target_compile_options(refarray_eigen INTERFACE -ffp-contract=off -fno-math-errno)
 include(CheckCXXCompilerFlag)

@@ -5,7 +5,11 @@ if(SKBUILD_SABI_VERSION)
 else()
   set(python_component Development.Module)
 endif()
-find_package(Python 3.11 REQUIRED COMPONENTS Interpreter ${python_component})
+# A foreign interpreter runs under an emulator, if there is one; without it, headers are enough for the limited API.
+if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
+  list(PREPEND python_component Interpreter)
+endif()
+find_package(Python 3.11 REQUIRED COMPONENTS ${python_component})
 
 if(SKBUILD_SABI_VERSION)
   string(REPLACE "." "" abi "abi3-cp${SKBUILD_SABI_VERSION}")
@@ -37,15 +41,17 @@ function(refarray_extension name folder)
     target_link_options(${name} PRIVATE -Wl,-exported_symbol,_PyInit_${name})
     return()
   endif()
-  target_link_options(${name} PRIVATE "-Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map"
-                      -Wl,--gc-sections)
+  # Exports the entry point and nothing else, not even the C++ library's own templates.
+  set(exports "${PROJECT_BINARY_DIR}/${name}.map")
+  file(CONFIGURE OUTPUT "${exports}" CONTENT "{ global: PyInit_${name}; local: *; };\n")
+  target_link_options(${name} PRIVATE "-Wl,--version-script=${exports}" -Wl,--gc-sections)
   if(NOT REFARRAY_SANITIZE)
     # Loading and relocating libstdc++ would be half of the import time and most of its memory. We use little of it, and
     # no exception leaves a module. Sanitizers need the shared library. libgcc stays shared: with two unwinders in one
     # process, pthread_exit fails, which Python before 3.14 calls in daemon threads at exit.
     target_link_options(${name} PRIVATE -static-libstdc++)
   endif()
-  set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/exports.map")
+  set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS "${exports}")
 endfunction()
 
 refarray_extension(_native src/extension)

@@ -13,7 +13,7 @@ if(NOT REFARRAY_COMPILER_IS_SUPPORTED)
                       "compiler is ${here}.")
 endif()
 
-if(REFARRAY_PYTHON AND NOT CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT REFARRAY_ANY_SYSTEM)
-  message(FATAL_ERROR "refarray's extension is for Linux; ${CMAKE_SYSTEM_NAME} has none yet (${here}). -DREFARRAY_PYTHON=OFF builds "
+if(REFARRAY_PYTHON AND NOT CMAKE_SYSTEM_NAME MATCHES "^(Linux|Darwin)$" AND NOT REFARRAY_ANY_SYSTEM)
+  message(FATAL_ERROR "refarray's extension is for Linux and macOS; ${CMAKE_SYSTEM_NAME} has none yet (${here}). -DREFARRAY_PYTHON=OFF builds "
                       "the C++ libraries, and -DREFARRAY_ANY_SYSTEM=ON tries the extension.")
 endif()

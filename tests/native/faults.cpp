@@ -1,5 +1,8 @@
 // Fault injection: makes allocations fail, the interpreter's by its allocator hooks and the C
 // heap's by preload/heap_faults.cpp, and records where in refarray they failed.
+#include "parts.hpp"
+
+#if defined(__GLIBC__)
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <link.h>
@@ -8,8 +11,6 @@
 #include <mutex>
 #include <set>
 #include <string_view>
-
-#include "parts.hpp"
 
 namespace adversary {
 namespace {
@@ -264,3 +265,7 @@ void add_faults(PyObject* module) {
 }
 
 }  // namespace adversary
+
+#else
+void adversary::add_faults(PyObject*) {}  // musl has neither backtrace() nor dladdr1()
+#endif
