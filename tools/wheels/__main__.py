@@ -15,70 +15,18 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path += [str(ROOT / "tools" / "gates"), str(Path(__file__).parent)]
 
 import old_glibc  # noqa: E402
-from common import configure, headers, output, quiet, run, say, tool  # noqa: E402
-from interpreter import cache_folder  # noqa: E402
+from common import configure, output, quiet, run, say, tool  # noqa: E402
+from wheel_builder import WORK, build_wheel, interpreters  # noqa: E402
 
-WORK = ROOT / "build" / "wheels"
 DIST = ROOT / "dist"
 POLICY = f"manylinux_{old_glibc.LIMIT[0]}_{old_glibc.LIMIT[1]}_{platform.machine()}"
-#: The kinds of wheels: names of interpreters that build one. The first found of each is used.
-KINDS = {
-    "abi3": tuple(f"python3.{minor}" for minor in range(12, 20)),
-    "cp311": ("python3.11",),
-    "cp313t": ("python3.13t",),
-    "cp314t": ("python3.14t",),
-}
-PROBE = """
-import sys, sysconfig
-free = "t" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
-print(f"python{sys.version_info.major}.{sys.version_info.minor}{free}")
-print(sys.executable)
-"""
 OBJECTS = r"refarray_(?:kernels|operations|products)_\w+|refarray_decompositions"
-#: What a wheel's build needs beside headers; with `--no-build-isolation` nothing else is installed.
-TOOLS = ("scikit-build-core>=1.1,<2", "cmake>=3.26", "ninja")
-
-
-def candidates(name: str) -> Iterator[Path]:
-    """Interpreters of this name on PATH, in FREETHREADED, among pyenv's, and the one that the gate
-    test-freethreaded has built."""
-    if found := shutil.which(name):
-        yield Path(found)
-    if name.endswith("t"):
-        if given := os.environ.get("FREETHREADED"):
-            yield Path(shutil.which(given) or given)
-        yield from sorted(cache_folder().glob(f"plain-*/bin/{name}"))
-    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    yield from sorted(pyenv.glob(f"3.*/bin/{name}"), reverse=True)
-
-
-def is_ready(python: Path, name: str) -> Path | None:
-    """The interpreter's own path if it runs and is of that name; a pyenv shim may do neither."""
-    try:
-        probe = subprocess.run([python, "-c", PROBE], capture_output=True, text=True, check=False)
-    except OSError:
-        return None
-    lines = probe.stdout.splitlines()
-    return Path(lines[1]) if probe.returncode == 0 and lines[0] == name else None
-
-
-def interpreters() -> dict[str, Path]:
-    found = {}
-    for kind, names in KINDS.items():
-        ready = (is_ready(path, name) for name in names for path in candidates(name))
-        first = next(filter(None, ready), None)
-        if first is None:
-            say(f"no {kind} wheel: there is no {' or '.join(names[:2])} here")
-        else:
-            found[kind] = first
-    return found
 
 
 def compiled_objects() -> Path:
@@ -92,37 +40,6 @@ def compiled_objects() -> Path:
         sys.exit(f"the build in {folder} has no targets {OBJECTS}")
     quiet([tool("ninja"), "-C", folder, *targets])
     return folder
-
-
-def environment(kind: str, python: Path) -> Path:
-    """An environment with the build tools; a free-threaded interpreter may have no pip."""
-    folder = WORK / "env" / kind
-    run([python, "-m", "venv", "--clear", "--without-pip", folder])
-    own = folder / "bin" / "python"
-    pip(own, "install", *TOOLS)
-    return own
-
-
-def pip(python: Path, *arguments: str | Path) -> None:
-    command = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check"]
-    run([*command, "-qq", *arguments])
-
-
-def build_wheel(kind: str, python: Path, objects: Path, libraries: list[str]) -> Path:
-    say(f"{kind}: {python}")
-    folder = WORK / "raw" / kind
-    shutil.rmtree(folder, ignore_errors=True)
-    settings = {
-        "build-dir": str(ROOT / "build" / "wheel-{wheel_tag}"),
-        "cmake.define.REFARRAY_OBJECTS": str(objects),
-        "cmake.define.CMAKE_CXX_STANDARD_LIBRARIES": shlex.join(libraries),
-        **{f"cmake.define.{each[2:].split('=')[0]}": each.split("=", 1)[1] for each in headers()},
-    }
-    given = [f"--config-settings={name}={value}" for name, value in settings.items()]
-    own = environment(kind, python)
-    pip(own, "wheel", "--no-deps", "--no-build-isolation", *given, "--wheel-dir", folder, ROOT)
-    (wheel,) = folder.glob("refarray-*.whl")
-    return wheel
 
 
 def audit(wheel: Path) -> Path:
@@ -189,9 +106,11 @@ def main(arguments: list[str]) -> None:
     objects = Path(arguments[0]).absolute() if arguments else compiled_objects()
     compiler = shlex.split(os.environ.get("CXX", "c++"))
     libraries = old_glibc.link_libraries(compiler, WORK / "old-glibc")
-    wheels = [
-        audit(build_wheel(kind, python, objects, libraries)) for kind, python in found.items()
-    ]
+    defined = {
+        "REFARRAY_OBJECTS": objects,
+        "CMAKE_CXX_STANDARD_LIBRARIES": shlex.join(libraries),
+    }
+    wheels = [audit(build_wheel(kind, python, **defined)) for kind, python in found.items()]
     print_wheels([*DIST.glob("*.tar.gz"), *wheels])
 
 
