@@ -68,7 +68,9 @@ class Apt:
         kind: str = "deb",
         components: str = "main",
         architecture: str = "",
+        bare: bool = False,
     ) -> None:
+        """`bare`: no package counts as installed."""
         address, options, codename = mirror()
         for name in ("lists/partial", "cache/archives/partial"):
             (folder / name).mkdir(parents=True, exist_ok=True)
@@ -82,13 +84,11 @@ class Apt:
             "Dir::State::lists": folder / "lists",
             "Dir::Cache": folder / "cache",
         }
-        if architecture:  # another machine, on which nothing is installed
+        if bare:
             (folder / "status").touch()
-            places |= {
-                "Dir::State::status": folder / "status",
-                "APT::Architecture": architecture,
-                "APT::Architectures": architecture,
-            }
+            places["Dir::State::status"] = folder / "status"
+        if architecture:
+            places |= {"APT::Architecture": architecture, "APT::Architectures": architecture}
         pairs = [f"{name}={value}" for name, value in places.items()]
         self.archives = folder / "cache" / "archives"
         self.options = [word for pair in pairs for word in ("-o", pair)]
@@ -119,21 +119,28 @@ def cache_folder(name: str) -> Path:
 
 
 def unpacked(
-    with_needs: Sequence[str], alone: Sequence[str], components: str, architecture: str = ""
+    with_needs: Sequence[str],
+    alone: Sequence[str],
+    components: str,
+    architecture: str = "",
+    suite: str = "",
 ) -> Path:
     """Returns a folder with the files of packages, without installing them: those of `with_needs`
-    with their missing dependencies, those of `alone` without. Of another `architecture`, all
-    dependencies are missing. Raises Unavailable."""
-    recipe = repr((with_needs, alone, components, architecture, mirror()))
+    with their missing dependencies, those of `alone` without. Of another `architecture` or release
+    (`suite`), all dependencies are missing. Raises Unavailable."""
+    bare = bool(architecture or suite)
+    recipe = repr((with_needs, alone, components, architecture, suite, mirror()))
     prefix = cache_folder("debian") / hashlib.sha256(recipe.encode()).hexdigest()[:12]
     with locked(prefix.with_suffix(".lock")):
         if not (prefix / "ready").is_file():
             work = prefix.with_suffix(".work")
             shutil.rmtree(work, ignore_errors=True)
-            apt = Apt(work, components=components, architecture=architecture)
+            apt = Apt(
+                work, suite=suite, components=components, architecture=architecture, bare=bare
+            )
             # --reinstall downloads the package even if it is installed.
             install = ["install", "--download-only", "--no-install-recommends", "-y"]
-            if not architecture:
+            if not bare:
                 install.append("--reinstall")
             if with_needs:
                 apt.run(*install, *with_needs, cwd=work)

@@ -22,6 +22,7 @@ from oom.linalg import CALLS, SQUARE, matrices, plain
 from oom.recipes import NEEDS_DRIVER, RECIPES, Recipe
 
 import refarray as ra
+import refarray._results  # from CPython 3.14 on, namedtuple() has no room on a stack of 64 KiB
 from refarray import fft, linalg
 
 Call = tuple[str, Callable[[], Any]]

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""The gate `new-pythons`: the whole test suite with the abi3 wheel on CPythons that no release of
+this machine's distribution has yet: VERSIONS, from its unreleased packages, or those named.
+
+They are unpacked, not installed, with their own C library, and the newest releases of the partners
+that have a wheel for them.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import abi3
+import debian
+from common import ROOT, TESTS, ignore, output, pip, quiet, run, say, tool
+
+WORK = ROOT / "build" / "new-pythons"
+VERSIONS = ("3.14", "3.15")
+SUITE = "sid"
+#: Heavy partners that have wheels for new CPythons: extensions of the tests are built with them.
+BINDINGS = ("nanobind>=3.1", "pybind11>=3", "cython>=3.1", "setuptools")
+PAGES = TESTS / "package" / "test_docs.py"  # pages show heavy partners
+#: On CPython 3.14 Hypothesis warns of its own random numbers, once a thread.
+HYPOTHESIS = "ignore:It looks like `register_random`:hypothesis.errors.HypothesisWarning"
+
+
+def interpreter(version: str) -> Path:
+    """Unpacks a CPython that finds its own C library, and its headers one another."""
+    packages = [f"python{version}", f"libpython{version}-dev", "libstdc++6"]
+    prefix = debian.unpacked(packages, [], "main", suite=SUITE)
+    triple = f"{platform.machine()}-linux-gnu"
+    python = prefix / "usr" / "bin" / f"python{version}"
+    libraries = prefix / "usr" / "lib" / triple
+    link = prefix / "usr" / "include" / f"python{version}" / triple
+    if not link.exists():
+        link.symlink_to(Path("..") / triple)
+    (loader,) = libraries.glob("ld-linux-*.so.*")
+    if output([tool("patchelf"), "--print-interpreter", python]) != str(loader):
+        patch = [tool("patchelf"), "--set-interpreter", loader]
+        quiet([*patch, "--force-rpath", "--set-rpath", libraries, python])
+    return python
+
+
+def environment(version: str) -> Path:
+    """An environment with the tests' requirements, made anew: they have no lock."""
+    python = interpreter(version)
+    folder = WORK / version
+    say(f"environment for {output([python, '--version'])}")
+    run([python, "-m", "venv", "--clear", "--without-pip", folder])
+    (wheel,) = (WORK / "pip").glob("pip-*.whl")
+    inside = folder / "bin" / "python"
+    quiet([inside, wheel / "pip", "install", "-qq", wheel])
+    run([inside, abi3.REQUIREMENTS, "--install", "test"])
+    pip(inside, "install", *BINDINGS)
+    return inside
+
+
+def run_tests(python: Path, files: list[str]) -> int:
+    """Runs the whole suite but for heavy partners, which have no wheels for new CPythons, and for
+    tests of the repository; or some files."""
+    chosen = f"{abi3.LIGHT} and not repository"
+    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command += ["--numprocesses=auto", "--maxprocesses=4", "--dist=worksteal"]
+    command += files or ["-m", chosen, *ignore([PAGES]), "tests"]
+    variables = {**os.environ, "PYTEST_ADDOPTS": shlex.join(["-W", HYPOTHESIS])}
+    return subprocess.run(command, cwd=ROOT, env=variables, check=False).returncode
+
+
+def main(arguments: list[str]) -> int:
+    versions = [each for each in arguments if each in VERSIONS] or list(VERSIONS)
+    files = [each for each in arguments if each not in VERSIONS]
+    pip(sys.executable, "download", "--no-deps", "--dest", WORK / "pip", "pip")
+    try:
+        pythons = {version: environment(version) for version in versions}
+    except debian.Unavailable as error:
+        sys.exit(f"the packages of the interpreters are unavailable: {error}")
+    say("one abi3 wheel, built in isolation by this environment")
+    wheel = abi3.build_wheel(Path(sys.executable), [])
+    run([sys.executable, "-m", "abi3audit", "--strict", "--summary", wheel])
+    failed = []
+    for version, python in pythons.items():
+        pip(python, "install", "--no-deps", "--force-reinstall", wheel)
+        say(f"{wheel.name} on {version}")
+        if run_tests(python, files) != 0:
+            failed.append(version)
+    if failed:
+        say(f"failed on {', '.join(failed)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
