@@ -242,8 +242,11 @@ gate-gpu-nodevice: $(VENV)/build $(VENV)/test $(VENV)/headers ## the vendors' re
 gate-aarch64: $(VENV)/build ## the extension, C++ and Python tests for aarch64: a cross compiler, an emulator and an arm64 Python; TESTS="files" for some
 	$(BIN)/python tools/gates/aarch64 $(TESTS)
 
-gate-compilers: $(VENV)/build ## core, runtime, dlpack, their tests and the public headers by clang with libc++, which macOS has, and by mingw-w64 for Windows
-	$(BIN)/python tools/gates/compilers.py
+gate-platforms: $(VENV)/build $(VENV)/audit $(VENV)/cross ## wheels for macOS and musl by a cross compiler, with their C++ tests as far as they run here; the C++ layers by clang with libc++ and by mingw-w64; P=aarch64-macos for one
+	$(BIN)/python tools/gates/platforms $(P)
+
+gate-new-pythons: $(VENV)/build $(VENV)/audit ## the whole suite with the abi3 wheel on CPythons that Debian has not released; P=3.14 for one, TESTS="files" for some
+	$(BIN)/python tools/gates/new_pythons.py $(P) $(TESTS)
 
 gate-gpu-kernels-check: $(VENV)/kernels ## the device kernels' images match their sources, and ptxas assembles the PTX
 	$(BIN)/python tools/gpu/gpu_kernels.py --check
@@ -276,7 +279,7 @@ $(VENV)/pip:
 	$(PYTHON) -m venv $(VENV)
 	touch $@
 
-$(VENV)/build $(VENV)/light $(VENV)/test $(VENV)/partners $(VENV)/bench $(VENV)/audit $(VENV)/coverage $(VENV)/kernels $(VENV)/headers $(VENV)/dev $(VENV)/docs $(VENV)/lock: pyproject.toml $(LOCKS) | $(VENV)/pip
+$(VENV)/build $(VENV)/light $(VENV)/test $(VENV)/partners $(VENV)/bench $(VENV)/audit $(VENV)/cross $(VENV)/coverage $(VENV)/kernels $(VENV)/headers $(VENV)/dev $(VENV)/docs $(VENV)/lock: pyproject.toml $(LOCKS) | $(VENV)/pip
 	echo "== install the '$(@F)' requirements"
 	$(BIN)/python tools/requirements.py --install $(@F)
 	touch $@

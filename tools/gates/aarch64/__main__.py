@@ -11,15 +11,9 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 from common import ROOT, TESTS, configure, dlpack_include, located, output, quiet, run, say, tool
-from cross import Cross, cross, is_aarch64, pip_platform
+from cross import CPP, Cross, cross, is_aarch64, pip_platform
 
 FOLDER = ROOT / "build" / "aarch64"
-#: C++ tests of code that depends on the processor. Matrix products do not here: ARM has one level.
-CPP = (
-    *("copy_test", "dtype_test", "elementwise_test", "kernels_test", "layout_test"),
-    *("managed_test", "reduction_test"),
-    *("compute_fuzz", "copy_fuzz", "layout_fuzz"),
-)
 #: Tests that start no other process, which the emulator cannot.
 FILES = (
     "test_same_bits.py",

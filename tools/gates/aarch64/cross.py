@@ -17,6 +17,12 @@ import debian
 TRIPLE = "aarch64-linux-gnu"
 COMPILER = [f"g++-{TRIPLE}", "qemu-user-static"]
 PYTHON = ["python3-dev", "libstdc++6"]
+#: C++ tests of code that depends on the processor. Matrix products do not here: ARM has one level.
+CPP = (
+    *("copy_test", "dtype_test", "elementwise_test", "kernels_test", "layout_test"),
+    *("managed_test", "reduction_test"),
+    *("compute_fuzz", "copy_fuzz", "layout_fuzz"),
+)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""The gate `platforms`: other systems, processors and compilers, from this machine.
+
+For macOS and for Linux with musl, everything is compiled by zig's clang and linked, as the wheel is
+optimised; the modules' symbols are audited, and the wheel gets its tag. The C++ tests for musl run,
+those of another processor under emulation, and on this one the whole suite on a CPython built with
+musl. clang with libc++ and mingw-w64 compile the layers and
+their tests. `platforms NAME...` tries some; a table at the end says what was done.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+sys.path.append(str(Path(__file__).resolve().parents[1] / "aarch64"))
+sys.path.append(str(Path(__file__).resolve().parents[2] / "wheels"))
+
+import abi3
+import compilers
+import debian
+from common import ROOT, TESTS, dlpack_include, ignore, output, pip, quiet, run, say, tool
+from cross import CPP
+from musl_python import VERSION, build_from_source, musl_python
+from wheel_builder import build_wheel, interpreters
+from zig import WORK, Zig
+
+COLUMNS = ("compiled", "linked", "audited", "C++ tests", "Python tests")
+#: The packages without a wheel for a platform. Anything else that is missing there is a failure.
+NO_WHEEL = Path(__file__).with_name("no_wheel.toml")
+#: Tests whose fault injection needs backtrace() and dladdr1(), which musl lacks.
+FAILING_ALLOCATIONS = ("allocation_failures", "before_anything_is_allocated", "failure_of_any")
+ORACLE = "ml_dtypes"  # has no wheel for musl; too many tests take their expected values from it
+#: Pages and extensions of heavy partners.
+NEED_PARTNERS = [TESTS / "package" / f"test_{name}.py" for name in ("docs", "extensions")]
+Row = dict[str, str]
+
+
+def audit(platform: Zig, wheel: Path) -> str:
+    """Fails if a module exports more than its entry point, or needs what neither CPython's stable
+    ABI nor the system has."""
+    folder = WORK / platform.name / "unpacked"
+    with zipfile.ZipFile(wheel) as archive:
+        modules = [name for name in archive.namelist() if name.endswith(".so")]
+        archive.extractall(folder, modules)
+    known = platform.system_symbols()
+    for module in modules:
+        entry = f"PyInit_{Path(module).name.split('.')[0]}"
+        exported = platform.symbols(folder / module, "--extern-only", "--defined-only")
+        if exported != {entry}:
+            sys.exit(f"{module} exports {', '.join(sorted(exported ^ {entry}))}")
+        needed = platform.symbols(folder / module, "--undefined-only", "--no-weak")
+        foreign = {name for name in needed - known if not name.startswith(("Py", "_Py"))}
+        if foreign:
+            sys.exit(f"{module} needs {', '.join(sorted(foreign))}")
+    run([sys.executable, "-m", "abi3audit", "--strict", "--summary", wheel])
+    return f"{len(modules)} modules"
+
+
+def run_cpp_tests(platform: Zig, tree: Path) -> str:
+    """Runs the C++ tests; under emulation those of code that depends on the processor."""
+    chosen = ["-R", f"^({'|'.join(CPP)})$"] if platform.test_launcher() else []
+    ctest = [tool("ctest"), "--test-dir", tree, *chosen, "-E", "needs_no_python"]
+    quiet([*ctest, "--output-on-failure"])
+    total = output([*ctest, "--show-only"]).splitlines()[-1]
+    return f"{total.split()[-1]} pass"
+
+
+def install_requirements(platform: Zig, folder: Path) -> str:
+    """Installs the wheels of the tests' requirements for this platform; returns pytest's choice of
+    tests, without those of partners that have none."""
+    left = tomllib.loads(NO_WHEEL.read_text(encoding="utf-8"))[platform.tag]["partners"]
+    wanted = output([sys.executable, ROOT / "tools" / "requirements.py", "test"]).splitlines()
+    chosen = [each for each in wanted if not each.startswith((*left.values(), ORACLE))]
+    where = ["--platform", platform.tag, "--python-version", VERSION, "--implementation", "cp"]
+    where += ["--abi", f"cp{VERSION.replace('.', '')}", "--abi", "abi3", "--abi", "none"]
+    pip(sys.executable, "install", "--target", folder, "--only-binary=:all:", *where, *chosen)
+    names = sorted({*left, *abi3.HEAVY, "repository"})
+    return " and ".join(f"not {each}" for each in names)
+
+
+def run_python_tests(platform: Zig, wheel: Path) -> str:
+    """Runs the whole suite but for heavy partners on a CPython with this C library."""
+    python = musl_python(platform)
+    folder = WORK / platform.name / "site"
+    shutil.rmtree(folder, ignore_errors=True)
+    choice = install_requirements(platform, folder)
+    for each in (wheel, build_from_source(platform, python, ORACLE, folder)):
+        with zipfile.ZipFile(each) as archive:
+            archive.extractall(folder)
+    say(f"{platform.name}: pytest")
+    variables = {
+        **os.environ,
+        "PYTHONPATH": str(folder),
+        "DLPACK_INCLUDE_DIR": dlpack_include(),
+        "CXX": str(platform.folder / "c++"),
+        "XDG_CACHE_HOME": str(WORK / platform.name / "cache"),
+    }
+    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", choice]
+    command += ["--numprocesses=auto", "--maxprocesses=4", "--dist=worksteal"]
+    command += [*ignore(NEED_PARTNERS), "-k", f"not ({' or '.join(FAILING_ALLOCATIONS)})", "tests"]
+    log = WORK / platform.name / "pytest.log"
+    with log.open("w", encoding="utf-8") as into:
+        status = subprocess.run(command, cwd=ROOT, env=variables, stdout=into, check=False)
+    text = log.read_text(encoding="utf-8")
+    print(text[-20_000:] if status.returncode else text.splitlines()[-1], flush=True)
+    if status.returncode:
+        sys.exit(f"failed on {platform.name}; the output is in {log}")
+    return text.splitlines()[-1]
+
+
+def try_zig(platform: Zig) -> Row:
+    say(f"{platform.name}: a wheel")
+    kind = platform.name
+    wheel = build_wheel(
+        kind,
+        interpreters()["abi3"],
+        CMAKE_TOOLCHAIN_FILE=platform.write_toolchain(),
+        REFARRAY_DEVELOPER="ON",
+        REFARRAY_LTO="OFF",
+        REFARRAY_TESTS="OFF" if platform.is_apple else "ON",
+        CMAKE_TEST_LAUNCHER=platform.test_launcher(),
+    )
+    tree = ROOT / "build" / f"wheel-{kind}"
+    quiet(
+        [sys.executable, "-m", "wheel", "tags", "--remove", "--platform-tag", platform.tag, wheel]
+    )
+    (wheel,) = wheel.parent.glob("*.whl")
+    row = {
+        "compiled": f"{len(list(tree.rglob('*.o')))} objects",
+        "linked": f"{wheel.name}, {wheel.stat().st_size / 1e6:.2f} MB",
+        "audited": audit(platform, wheel),
+    }
+    if not platform.is_apple:
+        row["C++ tests"] = run_cpp_tests(platform, tree)
+    if not platform.is_apple and not platform.test_launcher():
+        row["Python tests"] = run_python_tests(platform, wheel)
+    return row
+
+
+ZIG = [
+    Zig("aarch64", "macos"),
+    Zig("x86_64", "macos"),
+    Zig("x86_64", "linux-musl"),
+    Zig("aarch64", "linux-musl"),
+]
+PLATFORMS: dict[str, Callable[[], Row]] = {
+    "mingw-w64": lambda: compilers.try_compiler(compilers.mingw()),
+    "clang": lambda: compilers.try_compiler(compilers.clang()),
+    **{each.name: partial(try_zig, each) for each in ZIG},
+}
+
+
+def main(names: list[str]) -> None:
+    if unknown := set(names) - PLATFORMS.keys():
+        sys.exit(f"no platform {', '.join(unknown)}; there are {', '.join(PLATFORMS)}")
+    try:
+        rows = {name: PLATFORMS[name]() for name in names or PLATFORMS}
+    except debian.Unavailable as error:
+        sys.exit(f"the packages of the compilers are unavailable: {error}")
+    say("what was done")
+    print(f"| platform | {' | '.join(COLUMNS)} |")
+    print(f"| --- |{' --- |' * len(COLUMNS)}")
+    for name, row in rows.items():
+        print(f"| {name} | {' | '.join(row.get(column, '') for column in COLUMNS)} |")
+
+
+if __name__ == "__main__":
+    os.chdir(ROOT)
+    main(sys.argv[1:])
