@@ -261,10 +261,11 @@ class Producer:
 
     @classmethod
     def device(cls, array: Any) -> tuple[int, ...]:
-        """The result of `__dlpack_device__()` as ints. NotApplicable if it is none."""
+        """The result of `__dlpack_device__()` as ints. NotApplicable if it is none. An id of None
+        is 0: only DEV-01 judges it."""
         answer = cls.ask_device(array)
         try:
-            return tuple(map(int, answer))
+            return tuple(int(0 if each is None else each) for each in answer)
         except Exception as error:
             why = f"__dlpack_device__() returned {type(answer).__name__}: DEV-01 judges that"
             raise NotApplicable(why) from error

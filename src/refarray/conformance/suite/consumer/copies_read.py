@@ -82,6 +82,8 @@ def copy_false(way: str, name: str, sent: Sent, consumer: Consumer) -> CheckResu
     it = import_tensor(consumer, way, name, sent, copy=False)
     held = it.found.read_fields()
     address = int(held["data"]) + int(held["byte_offset"])
+    if it.address != address and 0 <= address - it.given.address < len(it.given.bytes):
+        raise NotApplicable("shared, but not from the first element on: TENS-01 judges that")
     if address != it.address:
         return consumer.make_result(False, f"copied to {address:#x}", it.text, copy=False)
     frozen = consumer.subject.immutable or consumer.subject.values

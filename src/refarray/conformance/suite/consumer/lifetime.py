@@ -181,16 +181,18 @@ def deleter_waits_for_work(fixture: DeviceFixture, consumer: Consumer) -> CheckR
 )
 def deleter_imports_again(consumer: Consumer) -> CheckResult:
     inner: list[str] = []
+    again = give(**FIELDS)
+    again.text = f"give(deleter=lambda: {consumer.subject.from_dlpack.format('give()')})"
 
     def deleter() -> None:
-        inner.append(f"{consumer.take(give(**FIELDS))}")
+        inner.append(f"{consumer.take(again)}")
 
     found = consumer.import_from(give(**{**FIELDS, "deleter": deleter}))
     found.array = None
     return consumer.make_result(
         True,
         f"in the deleter: {inner[0] if inner else 'not called yet'}",
-        f"give(deleter=lambda: {consumer.subject.from_dlpack.format('give()')})",
+        again.text,
     )
 
 

@@ -11,6 +11,7 @@ from refarray.conformance import _adversary
 from refarray.conformance.cases import (
     CheckResult,
     NotApplicable,
+    about,
     check,
     check_cases,
     describe_error,
@@ -216,6 +217,7 @@ def cpu_stream_is_null(producer: Producer) -> CheckResult:
 def unknown_device_is_refused(producer: Producer, device: tuple[int, int]) -> CheckResult:
     api = table_with(producer, "stream")
     line = f"print(api.stream({device[0]}, {device[1]}))"
+    about(table_result(producer, True, "", line).repro)
     try:
         stream = api.stream(*device)
     except AssertionError:  # the native caller saw a broken contract
