@@ -71,7 +71,7 @@ def test_libraries_with_an_adapter() -> None:
     assert set(ADAPTERS) >= {
         *("numpy", "torch", "jax", "tvm_ffi", "array_api_strict", "pyarrow", "refarray"),
         *("cupy", "tvm", "mpi4py", "tensorflow", "mxnet", "dgl", "dali", "mlx", "memoryview"),
-        *("onnxruntime", "warp"),
+        *("onnxruntime", "warp", "paddle"),
     }
 
 
@@ -105,6 +105,31 @@ def test_the_lifetime_of_old_producers_is_checked() -> None:
     found = {f"{each.id} {each.case}": each.outcome for each in run.findings}
     assert found["LIFE-16 gone"] is found["LIFE-16 gone-big"] is Outcome.PASS
     assert not [each for each in run.findings if each.outcome.failed]
+
+
+class WithoutId(OldSignature):
+    """An array whose device has no id, as Paddle's on the CPU."""
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        return self.array.__dlpack__(**keywords)
+
+    def __dlpack_device__(self) -> Any:
+        return (1, None)
+
+
+WITHOUT_ID = replace(
+    OLD_SIGNATURE,
+    name="test_adapters:WITHOUT_ID",
+    imports="import refarray as ra; from test_adapters import WithoutId",
+    arrays={"plain": "WithoutId(ra.arange(6, dtype=ra.float32))"},
+    big="WithoutId(ra.ones({}, dtype=ra.float32))",
+)
+
+
+def test_a_device_without_an_id_hides_no_other_case() -> None:
+    run = run_subject("test_adapters:WITHOUT_ID", checks(ids=["DEV-01", "DEV-03"]))
+    found = {f"{each.id} {each.case}": each.outcome for each in run.findings}
+    assert found["DEV-01 pair"] is Outcome.FAIL and found["DEV-03 plain"] is Outcome.PASS
 
 
 def test_versions() -> None:

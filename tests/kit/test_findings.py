@@ -60,7 +60,7 @@ def test_every_library_was_checked(
 def test_summaries_are_short_and_name_their_raw_results() -> None:
     for path in findings_page.SUMMARIES.glob("*.toml"):
         text = path.read_text(encoding="utf-8")
-        assert len(text.splitlines()) <= 60, path
+        assert len(text.splitlines()) <= 80, path
         tables = ("matrix", "oldest_python")
         assert path.stem in tables or re.search(r'^raw = "[0-9a-f]{40}"$', text, re.MULTILINE)
 

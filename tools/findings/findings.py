@@ -65,6 +65,7 @@ LIBRARIES = [
     Library("mlx", requires=("mlx[cpu]==0.32.4",)),
     Library("onnxruntime", requires=("onnxruntime==1.32.0",)),
     Library("warp", requires=("warp-lang==1.19.0",)),
+    Library("paddle", requires=("paddlepaddle==3.3.1",)),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Adapters of runtimes that implement parts of DLPack's protocol: MLX, ONNX Runtime, Warp."""
+"""Adapters of runtimes that implement parts of DLPack's protocol."""
 
 from __future__ import annotations
 
@@ -67,5 +67,28 @@ WARP = Subject(
     array_api=False,
     note="arrays of scalars, with one axis or more",
 )
-RUNTIME_LIBRARIES = {subject.name: subject for subject in (MLX, ONNXRUNTIME, WARP)}
+PADDLE = Subject(
+    "paddle",
+    "import paddle",
+    arrays=array_api(
+        "paddle",
+        broadcast="",
+        unexportable="paddle.to_tensor([1.0], stop_gradient=False)",
+        gradient="paddle.to_tensor([1.0, 1.0, 1.0], stop_gradient=False) * 2",
+        sparse="paddle.eye(3).to_sparse_coo(2)",
+        **{"sparse-rows": "paddle.eye(3).to_sparse_csr()"},
+    ),
+    big="paddle.ones([{}])",
+    dtype="paddle.ones([3]).astype('{}')",
+    ramp="paddle.arange(37).astype('{}')",
+    values="({0}.astype('float32') if 'float8' in str({0}.dtype) or 'bfloat16' in str({0}.dtype)"
+    " else {0}).tolist()",
+    strides="tuple({}.strides)",
+    dtypes=(*DTYPES[:6], *DTYPES[9:]),
+    from_dlpack="paddle.from_dlpack({})",
+    distribution="paddlepaddle",
+    array_api=False,
+    subclass=True,
+)
+RUNTIME_LIBRARIES = {subject.name: subject for subject in (MLX, ONNXRUNTIME, WARP, PADDLE)}
 """The adapters by the name that the command line takes."""
