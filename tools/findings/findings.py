@@ -66,6 +66,7 @@ LIBRARIES = [
     Library("onnxruntime", requires=("onnxruntime==1.32.0",)),
     Library("warp", requires=("warp-lang==1.19.0",)),
     Library("paddle", requires=("paddlepaddle==3.3.1",)),
+    Library("dpnp", requires=("dpnp==0.20.0", "intel-opencl-rt==2026.2.0")),
 ]
 
 

@@ -90,5 +90,23 @@ PADDLE = Subject(
     array_api=False,
     subclass=True,
 )
-RUNTIME_LIBRARIES = {subject.name: subject for subject in (MLX, ONNXRUNTIME, WARP, PADDLE)}
+# Without a vendor's list of drivers in /etc, OpenCL finds the CPU driver of the package
+# intel-opencl-rt by this variable only. Arrays are awaited: an export with copy=True copies before
+# pending kernels have written, which shows in some runs only.
+DPNP = Subject(
+    "dpnp",
+    "import os, sys; "
+    "os.environ.setdefault('OCL_ICD_FILENAMES', sys.prefix + '/lib/libintelocl.so'); "
+    "import dpnp; ready = lambda x: (dpnp.synchronize_array_data(x), x)[1]",
+    arrays={kind: f"ready({text})" for kind, text in array_api("dpnp").items()},
+    big="ready(dpnp.ones({}, dtype=dpnp.float32))",
+    dtype="ready(dpnp.ones(3, dtype='{}'))",
+    ramp="ready(dpnp.arange(37).astype('{}'))",
+    strides="tuple(each // {0}.itemsize for each in {0}.strides)",
+    dtypes=DTYPES[:14],
+    from_dlpack="dpnp.from_dlpack({})",
+    through="numpy",
+    note="its imports from the CPU are NumPy's arrays",
+)
+RUNTIME_LIBRARIES = {subject.name: subject for subject in (MLX, ONNXRUNTIME, WARP, PADDLE, DPNP)}
 """The adapters by the name that the command line takes."""
