@@ -71,7 +71,7 @@ def test_libraries_with_an_adapter() -> None:
     assert set(ADAPTERS) >= {
         *("numpy", "torch", "jax", "tvm_ffi", "array_api_strict", "pyarrow", "refarray"),
         *("cupy", "tvm", "mpi4py", "tensorflow", "mxnet", "dgl", "dali", "mlx", "memoryview"),
-        *("onnxruntime", "warp", "paddle", "dpnp"),
+        *("onnxruntime", "warp", "paddle", "dpnp", "awkward"),
     }
 
 

@@ -67,6 +67,7 @@ LIBRARIES = [
     Library("warp", requires=("warp-lang==1.19.0",)),
     Library("paddle", requires=("paddlepaddle==3.3.1",)),
     Library("dpnp", requires=("dpnp==0.20.0", "intel-opencl-rt==2026.2.0")),
+    Library("awkward", requires=("awkward==2.14.0",)),
 ]
 
 

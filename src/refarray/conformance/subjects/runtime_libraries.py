@@ -108,5 +108,16 @@ DPNP = Subject(
     through="numpy",
     note="its imports from the CPU are NumPy's arrays",
 )
-RUNTIME_LIBRARIES = {subject.name: subject for subject in (MLX, ONNXRUNTIME, WARP, PADDLE, DPNP)}
+AWKWARD = Subject(
+    "awkward",
+    "import awkward as ak",
+    from_dlpack="ak.from_dlpack({})",
+    through="numpy",
+    inherits="numpy",
+    array_api=False,
+    note="a consumer only: its import is NumPy's",
+)
+RUNTIME_LIBRARIES = {
+    subject.name: subject for subject in (MLX, ONNXRUNTIME, WARP, PADDLE, DPNP, AWKWARD)
+}
 """The adapters by the name that the command line takes."""
