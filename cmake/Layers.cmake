@@ -13,8 +13,9 @@ function(refarray_compile target)
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     # With g++ -Wconversion leaves signs out, in C++. clang does not know `GCC ivdep`, and checks for overlap at run time.
     # libstdc++ 12 calls functions that it deprecates. A lambda's capture may be a constant in one template instance only.
+    # g++ fuses no multiply and add in ISO mode.
     target_compile_options(${target} PRIVATE -Wno-sign-conversion -Wno-unknown-pragmas -Wno-deprecated-declarations
-                           -Wno-unused-lambda-capture)
+                           -Wno-unused-lambda-capture -ffp-contract=off)
   endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     # g++ 12 wrongly warns of overlapping copies inside std::string's operator+ (bug 105651).
