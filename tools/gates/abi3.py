@@ -72,6 +72,7 @@ def build_wheel(python: Path, layers: list[str]) -> Path:
     dist = WORK / "dist"
     shutil.rmtree(dist, ignore_errors=True)
     pins = output([python, REQUIREMENTS, "--pins", "build"])
+    WORK.mkdir(parents=True, exist_ok=True)
     (WORK / "pins.txt").write_text(pins, encoding="utf-8")
     os.environ["PIP_CONSTRAINT"] = str(WORK / "pins.txt")
     settings = [f"--config-settings=cmake.define.REFARRAY_LAYERS={folder}" for folder in layers]

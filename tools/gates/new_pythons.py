@@ -79,8 +79,8 @@ def main(arguments: list[str]) -> int:
         pythons = {version: environment(version) for version in versions}
     except debian.Unavailable as error:
         sys.exit(f"the packages of the interpreters are unavailable: {error}")
-    say("one abi3 wheel, built in isolation by this environment")
-    wheel = abi3.build_wheel(Path(sys.executable), [])
+    say(f"one abi3 wheel, built in isolation by {versions[0]}")
+    wheel = abi3.build_wheel(pythons[versions[0]], [])
     run([sys.executable, "-m", "abi3audit", "--strict", "--summary", wheel])
     failed = []
     for version, python in pythons.items():

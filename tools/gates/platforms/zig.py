@@ -145,8 +145,8 @@ class Zig:
         return set(re.findall(r"^(?:\.globl|\.weak|WEAK\w+) (\w+)", stub.read_text("utf-8"), re.M))
 
     def test_launcher(self) -> str:
-        """What runs a program for another processor, as a list of CMake; empty for this one."""
-        if self.processor == platform.machine():
+        """The emulator of another processor's Linux; empty for this one's, and for macOS."""
+        if self.is_apple or self.processor == platform.machine():
             return ""
         packages = debian.unpacked([], ["qemu-user-static"], "main")
         return str(packages / "usr" / "bin" / f"qemu-{self.processor}-static")
