@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The gate `new-pythons`: the whole test suite with the abi3 wheel on CPythons that no release of
-this machine's distribution has yet: VERSIONS, from its unreleased packages, or those named.
+"""The gate `new-pythons`: the test suite with the abi3 wheel on CPythons that no release of Debian
+has yet: all VERSIONS or those named, for all tests or the files named.
 
-They are unpacked, not installed, with their own C library, and the newest releases of the partners
-that have a wheel for them.
+Their packages are unpacked, not installed, with their own C library. The partners are the newest
+releases that have a wheel for them.
 """
 
 from __future__ import annotations

@@ -33,7 +33,8 @@ TOOLS = ("scikit-build-core>=1.1,<2", "cmake>=3.26", "ninja")
 
 
 def candidates(name: str) -> Iterator[Path]:
-    """Also those in FREETHREADED, and the one that the gate test-freethreaded has built."""
+    """Those of common.candidates(); for a free-threaded one also FREETHREADED, and the one that the
+    gate test-freethreaded has built."""
     yield from common.candidates(name)
     if name.endswith("t"):
         if given := os.environ.get("FREETHREADED"):
