@@ -195,6 +195,19 @@ const Case transposes("transposes of any size and alignment use the tiled kernel
   }
 });
 
+const Case alignments("transposes of several tiles with rows and columns at every alignment", [] {
+  for (const char* dtype : {"uint8", "float16", "float32", "float64"}) {
+    for (const List& shape : {List{256, 272}, List{144, 257}}) {
+      for (std::int64_t first = 0; first <= 32; ++first) {
+        const Placement source = transposed(type(dtype), shape, first);
+        const Placement result = row_major(type(dtype), shape, 32 - first);
+        expect_device_copy(result, source);
+        expect_device_copy(source, result);
+      }
+    }
+  }
+});
+
 const Case short_rows("transposes of only a few words across, in every axis order", [] {
   for (const char* dtype : {"uint8", "float16", "float32", "float64"}) {
     List shape = {2, 3, 70, 40};

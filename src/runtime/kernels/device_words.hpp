@@ -1,4 +1,5 @@
-// Aligned words of elements of 1 to 8 bytes: cut at any element, transposed, stored in part.
+// Aligned words of elements of 1 to 8 bytes, and pieces of 16 bytes: cut at any element,
+// transposed, stored in part.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,10 @@ template <int kBytes>
 struct Words {
   using Word = std::conditional_t<(kBytes > 4), std::uint64_t, std::uint32_t>;
   using Element = CopyWord<kBytes>;
+  using Piece __attribute__((vector_size(16))) = Word;  // what one load or store moves
   static constexpr std::uint32_t kPerWord = sizeof(Word) / kBytes;
+  static constexpr std::uint32_t kPerPiece = sizeof(Piece) / kBytes;
+  static constexpr std::uint32_t kWords = sizeof(Piece) / sizeof(Word);  // of a piece
 
   /// The word that starts `first` elements after word `low`.
   static Word cut(Word low, Word high, std::uint32_t first) noexcept {
@@ -21,11 +25,24 @@ struct Words {
     return static_cast<Word>(low >> shift | high << (sizeof(Word) * 8 - shift));
   }
 
-  /// Two words that contain the elements at `address`, which may be one.
-  static Word load_cut(std::uint64_t address) noexcept {
-    const std::uint64_t last = address + (sizeof(Word) - kBytes);
-    return cut(load<Word>(address - address % sizeof(Word)), load<Word>(last - last % sizeof(Word)),
-               static_cast<std::uint32_t>(address % sizeof(Word)) / kBytes);
+  /// The piece at `address`, a multiple of its size.
+  static void load_piece(std::uint64_t address, Word* words) noexcept {
+    const Piece piece = load<Piece>(address);
+    for (std::uint32_t i = 0; i < kWords; ++i) words[i] = piece[i];
+  }
+
+  /// The kWords + 1 words around the piece at `address`; the last two may be one.
+  static void load_around(std::uint64_t address, Word* words) noexcept {
+    const std::uint64_t first = address - address % sizeof(Word);
+    const std::uint64_t last = address + (sizeof(Piece) - kBytes);
+    for (std::uint32_t i = 0; i < kWords; ++i) words[i] = load<Word>(first + i * sizeof(Word));
+    words[kWords] = load<Word>(last - last % sizeof(Word));
+  }
+
+  /// Cuts the piece at `address` out of the words around it.
+  static void cut_piece(std::uint64_t address, Word* words) noexcept {
+    const std::uint32_t first = static_cast<std::uint32_t>(address % sizeof(Word)) / kBytes;
+    for (std::uint32_t i = 0; i < kWords; ++i) words[i] = cut(words[i], words[i + 1], first);
   }
 
   /// The first `count` elements at `address`, at most a word.
@@ -75,6 +92,22 @@ struct Words {
       store(address,
             static_cast<Element>(words[element / kPerWord] >> (element % kPerWord * kBytes * 8)));
     }
+  }
+
+  /// Like store_part() of a piece; `address` is a multiple of its size.
+  static void store_piece(std::uint64_t address, const Word* words, std::int32_t first,
+                          std::int32_t begin, std::int32_t end) noexcept {
+    constexpr auto kElements = static_cast<std::int32_t>(kPerPiece);
+    if (first < begin || first + kElements > end) {
+      for (std::uint32_t i = 0; i < kWords; ++i)
+        store_part(address + i * sizeof(Word), words,
+                   first + static_cast<std::int32_t>(i * kPerWord), begin, end);
+      return;
+    }
+    Piece piece = {};
+    for (std::uint32_t i = 0; i < kWords; ++i)
+      piece[i] = word_at(words, static_cast<std::uint32_t>(first) + i * kPerWord);
+    store(address, piece);
   }
 };
 

@@ -77,15 +77,15 @@ inline std::uint64_t distance(const Divisor& part, std::uint32_t index, std::int
   return static_cast<std::uint64_t>(steps * pitch + leaps * leap);
 }
 
-/// Elements of a tile: `columns` make 128 bytes of src, or 256 with 8-byte words; the whole is
-/// 16 KiB, which several blocks of a multiprocessor have room for.
+/// Elements of a tile: 16 KiB, which several blocks of a multiprocessor have room for, at least
+/// 128 bytes of every row and column.
 struct TileShape {
   std::uint32_t rows;
   std::uint32_t columns;
 };
 constexpr TileShape tile_shape(std::int64_t word) noexcept {
-  const std::int64_t access = word < 4 ? 4 : word;  // bytes per load and store
-  return {static_cast<std::uint32_t>(512 / access), static_cast<std::uint32_t>(32 * access / word)};
+  const std::uint32_t rows = word < 4 ? 128 : 64;
+  return {rows, static_cast<std::uint32_t>(16384 / word) / rows};
 }
 
 /// The only parameter of every kernel, passed by value. An element is what a kernel processes at
