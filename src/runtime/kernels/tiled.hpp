@@ -78,6 +78,11 @@ struct Tiled {
     return tile;
   }
 
+  /// Has the common alignment of where rows start.
+  static std::uint64_t starts_of_rows(const Plane& plane, const Tile& tile) noexcept {
+    return tile.src | static_cast<std::uint64_t>(plane.src_pitch | plane.src_leap);
+  }
+
   /// The pieces of the tile's rows that start in the plane: of those in [begin, end), all words
   /// around them contain elements of their row.
   struct Pieces {
@@ -89,9 +94,7 @@ struct Tiled {
   static Pieces pieces_of(const Plane& plane, const Tile& tile) noexcept {
     const std::uint32_t rest = plane.columns - tile.column;
     const std::uint32_t count = rest < kColumns ? (rest + kPerPiece - 1) / kPerPiece : kPieces;
-    if (plane.row_part.value < plane.rows) return {0, 0, count};
-    const bool is_cut =
-        (tile.src | static_cast<std::uint64_t>(plane.src_pitch)) % sizeof(Word) != 0;
+    const bool is_cut = starts_of_rows(plane, tile) % sizeof(Word) != 0;
     const std::uint32_t margin = is_cut ? kPerWord : 0;
     const std::uint32_t inside = rest < margin ? 0 : (rest - margin) / kPerPiece;
     return {is_cut && tile.column == 0 ? 1U : 0U, inside < kPieces ? inside : kPieces, count};
@@ -125,7 +128,7 @@ struct Tiled {
   }
 
   /// Loads the pieces in [begin, end): several of a thread at once, before it uses the first.
-  template <bool kIsAligned>
+  template <bool kIsAligned, bool kJoined>
   static void load_pieces(const Params& params, const Tile& tile, const Pieces& pieces,
                           std::uint32_t thread, Shared& shared) noexcept {
     constexpr std::uint32_t kAtOnce = 6 / kPerWord;  // blocks; as measured
@@ -145,7 +148,7 @@ struct Tiled {
       };
       each([&](auto& loaded, std::uint32_t down, std::uint32_t column) {
         for (std::uint32_t i = 0; i < kPerWord; ++i) {
-          const std::uint64_t address = row_of<false>(params, tile, down, i) + column * kBytes;
+          const std::uint64_t address = row_of<kJoined>(params, tile, down, i) + column * kBytes;
           if constexpr (kIsAligned)
             Of::load_piece(address, loaded[i]);
           else
@@ -154,7 +157,7 @@ struct Tiled {
       });
       each([&](auto& loaded, std::uint32_t down, std::uint32_t column) {
         for (std::uint32_t i = 0; i < kPerWord && !kIsAligned; ++i)
-          Of::cut_piece(row_of<false>(params, tile, down, i), loaded[i]);
+          Of::cut_piece(row_of<kJoined>(params, tile, down, i), loaded[i]);
         for (std::uint32_t word = 0; word < kWords; ++word) {
           Word rows[kPerWord];
           for (std::uint32_t i = 0; i < kPerWord; ++i) rows[i] = loaded[i][word];
@@ -217,10 +220,12 @@ struct Tiled {
     const Tile tile = tile_of(params, block);
     if constexpr (kPhase == 1) return store_columns(params, tile, thread, shared);
     const Pieces pieces = pieces_of(plane, tile);
-    if ((tile.src | static_cast<std::uint64_t>(plane.src_pitch)) % (kPerPiece * kBytes) == 0)
-      load_pieces<true>(params, tile, pieces, thread, shared);
+    if (plane.row_part.value < plane.rows)
+      load_pieces<false, true>(params, tile, pieces, thread, shared);
+    else if (starts_of_rows(plane, tile) % (kPerPiece * kBytes) == 0)
+      load_pieces<true, false>(params, tile, pieces, thread, shared);
     else
-      load_pieces<false>(params, tile, pieces, thread, shared);
+      load_pieces<false, false>(params, tile, pieces, thread, shared);
     if (pieces.begin > 0 || pieces.end < pieces.count)
       load_edges(params, tile, pieces, thread, shared);
   }
