@@ -2,7 +2,9 @@
 #include "core/memory/storage.hpp"
 
 #include <pthread.h>
+#if __has_include(<ucontext.h>)
 #include <ucontext.h>
+#endif
 
 #include <algorithm>
 #include <atomic>
@@ -341,6 +343,7 @@ constexpr std::size_t kFrame = 512;
   return out + std::to_integer<unsigned>(frame[0]) - 1;  // after the call: no tail call
 }
 
+#if defined(__linux__)  // other systems do not tell a thread's attributes in this way
 const Case reserve("has_stack_left() is false while 32 KiB, or a quarter, are left", [] {
   struct Seen {
     std::size_t left = 0;
@@ -372,6 +375,7 @@ const Case reserve("has_stack_left() is false while 32 KiB, or a quarter, are le
           std::to_string(seen.left));
   }
 });
+#endif
 
 const Case main_stack("the main thread's stack has its reserve too", [] {
   char here = 0;

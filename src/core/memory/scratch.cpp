@@ -8,7 +8,7 @@
 
 namespace refarray::core {
 namespace {
-constinit std::mutex shared_owner;
+std::mutex shared_owner;
 }
 
 constinit thread_local Scratch::Stack Scratch::of_thread_{};

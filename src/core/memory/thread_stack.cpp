@@ -1,12 +1,17 @@
 // Implements the search for the end of a thread's stack.
 #include "core/memory/thread_stack.hpp"
 
+#if defined(_WIN32)
+#include <windows.h>
+#undef max
+#undef min
+#elif defined(__APPLE__)
+#include <pthread.h>
+#else
 #include <pthread.h>
 #include <sys/resource.h>
-#include <unistd.h>
-
-#if !defined(__APPLE__)
 #include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 #include <algorithm>
@@ -24,14 +29,14 @@ struct Bounds {
   std::uintptr_t high;  // one past the highest
 };
 
-/// Limits the main thread's stack, which grows, to its resource limit. glibc does so itself.
-[[maybe_unused]] void limit_main_stack(Bounds& bounds) noexcept {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_STACK, &limit) != 0) return;
-  bounds.low = bounds.high - std::min<std::uintptr_t>(limit.rlim_cur, bounds.high);
+#if defined(_WIN32)
+int find_bounds(Bounds& out) noexcept {
+  ULONG_PTR low = 0, high = 0;
+  GetCurrentThreadStackLimits(&low, &high);
+  out = {low, high};
+  return 0;
 }
-
-#if defined(__APPLE__)
+#elif defined(__APPLE__)
 int find_bounds(Bounds& out) noexcept {
   const pthread_t self = pthread_self();
   out.high = reinterpret_cast<std::uintptr_t>(pthread_get_stackaddr_np(self));
@@ -39,6 +44,13 @@ int find_bounds(Bounds& out) noexcept {
   return 0;
 }
 #else
+/// Limits the main thread's stack, which grows, to its resource limit. glibc does so itself.
+[[maybe_unused]] void limit_main_stack(Bounds& bounds) noexcept {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_STACK, &limit) != 0) return;
+  bounds.low = bounds.high - std::min<std::uintptr_t>(limit.rlim_cur, bounds.high);
+}
+
 int find_bounds(Bounds& out) noexcept {
   pthread_attr_t attributes;
   if (const int error = pthread_getattr_np(pthread_self(), &attributes); error != 0) return error;
