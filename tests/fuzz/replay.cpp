@@ -19,7 +19,7 @@ extern "C" [[gnu::visibility("default")]] const char* __tsan_default_options() {
   return "allocator_may_return_null=1";
 }
 
-constexpr long kRandomInputs = 20'000;
+constexpr long kRandomInputs = 5'000;
 constexpr std::size_t kLongest = 256;  // bytes of one
 
 void run(const std::vector<std::uint8_t>& bytes) {

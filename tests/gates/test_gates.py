@@ -197,6 +197,7 @@ def test_the_abi3_run_leaves_out_values_and_no_folder_of_the_extension() -> None
         assert "\n@pytest.mark.every_python" not in path.read_text("utf-8"), path
     assert {path.partition("/")[0] for path in left} == set(gate.ONCE)
     assert not {"array", "dlpack", "interop", "ledger", "partners"} & set(gate.ONCE)
+    assert all((tests / name).exists() and name not in left for name in gate.ON_OLDEST)
 
 
 def test_the_abi3_run_takes_the_oldest_and_the_newest_interpreter(

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Builds one abi3 wheel and tests it on the oldest and the newest CPython >= 3.12 on PATH or among
-pyenv's.
+"""Builds one abi3 wheel and tests it on the newest CPython >= 3.12 on PATH or among pyenv's, and the
+array and its exchanges on the oldest too.
 
 `abi3.py FOLDER` links the layers of a build of the C++ tests; see REFARRAY_LAYERS in
-CMakeLists.txt.
+CMakeLists.txt. `abi3.py --environments` only prepares the environments.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ OWN = "" if sysconfig.get_config_var("Py_GIL_DISABLED") else f"3.{sys.version_in
 # interpreter of the environment: tests of the repository, of drivers, browsers and processes, of
 # the kit itself, of huge arrays and of values, which layers compute that know no Python.
 ONCE = ("compute", "devices", "fakegpu", "gates", "hard_inputs", "kit", "limits", "package")
+# What the oldest repeats: the array and its exchanges, which use most of the C API, and its share of
+# the failing allocations.
+ON_OLDEST = ("array", "dlpack", "interop", "shared", "gates/test_oom.py")
 PERCENT = re.compile(r"\[ *(\d+%)\]")
 MOST_PROCESSES = 4  # for each interpreter
 HEAVY = ("torch", "jax", "pyarrow", "mpi4py", "array_api_strict", "nanobind", "numba", "cuda_core")
@@ -92,14 +95,16 @@ def run_once() -> list[Path]:
     return [path for path in sorted(files) if path not in here]
 
 
-def start_tests(python: Path, version: str, processes: int) -> subprocess.Popen[bytes]:
+def start_tests(python: Path, version: str, is_newest: bool) -> subprocess.Popen[bytes]:
     """Starts the tests without heavy partners; their output goes to a log file."""
+    processes = min(MOST_PROCESSES, (os.cpu_count() or 1) // (1 if is_newest else 2))
+    paths = [ROOT / "tests" / name for name in ([""] if is_newest else ON_OLDEST)]
     wanted = f"{LIGHT} and not repository"
     command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", wanted]
     if processes > 1:
         command += [f"--numprocesses={processes}", "--dist=worksteal"]
     with log(version).open("wb") as output:
-        return subprocess.Popen([*command, *ignore(run_once()), "tests"], stdout=output, cwd=ROOT)
+        return subprocess.Popen([*command, *ignore(run_once()), *paths], stdout=output, cwd=ROOT)
 
 
 def show_progress(runs: dict[str, subprocess.Popen[bytes]]) -> None:
@@ -125,6 +130,8 @@ def main(arguments: list[str]) -> int:
         say("no other CPython >= 3.12 was found: the abi3 wheel is not tested")
         return 0
     pythons = {version: environment(version, path) for version, path in found.items()}
+    if arguments == ["--environments"]:
+        return 0
     first = next(iter(pythons))
     say(f"one abi3 wheel, built in isolation by {first}")
     wheel = build_wheel(pythons[first], arguments)
@@ -132,8 +139,11 @@ def main(arguments: list[str]) -> int:
     for python in pythons.values():
         pip(python, "install", "--no-deps", "--force-reinstall", wheel)
     say(f"{wheel.name} on {', '.join(pythons)}, side by side")
-    processes = min(MOST_PROCESSES, (os.cpu_count() or 1) // len(pythons))
-    runs = {version: start_tests(python, version, processes) for version, python in pythons.items()}
+    *_, newest = pythons
+    runs = {
+        version: start_tests(python, version, version == newest)
+        for version, python in pythons.items()
+    }
     show_progress(runs)
     failed = [version for version, run in runs.items() if not is_passed(version, run)]
     if failed:
