@@ -228,14 +228,17 @@ def counts() -> str:
 
 
 def devices() -> str:
-    """Measurements on a device, and the risks that were looked at."""
+    """Measurements on each device, and the risks that were looked at on the last one."""
     from .gpu import report
 
-    summary = summaries("gpu")[-1]
-    about = f"On {summary['device']}, driver {summary['driver']}. {origin(summary)}"
-    intro = "The greatest risks of the GPU layer, with what was expected and what was seen:"
-    rows, risks = report.table(summary["rows"]), report.risk_table(summary["risks"])
-    return "\n\n".join([about, rows, intro, risks])
+    found = summaries("gpu")[::-1]
+    parts = [
+        f"### {each['device']}\n\nDriver {each['driver']}. {origin(each)}\n\n"
+        f"{report.table(each['rows'])}"
+        for each in found
+    ]
+    intro = f"### Risks\n\nThe greatest of the GPU layer, as seen on the {found[0]['device']}:"
+    return "\n\n".join([*parts, intro, report.risk_table(found[0]["risks"])])
 
 
 def rendered(part: str, images: Path) -> str:
