@@ -53,16 +53,15 @@ thread_local Late late;
 const Case sharing("threads without memory of their own take turns", [] {
   constexpr int kThreads = 4;
   std::atomic<int> kept{0};
-  {
-    std::vector<std::jthread> threads;
-    for (int i = 0; i < kThreads; ++i) {
-      threads.emplace_back([i, &kept] {
-        late.mark = static_cast<std::byte>(i + 1);
-        late.kept = &kept;
-        kept += keeps(late.mark, 16384) ? 1 : 0;
-      });
-    }
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([i, &kept] {
+      late.mark = static_cast<std::byte>(i + 1);
+      late.kept = &kept;
+      kept += keeps(late.mark, 16384) ? 1 : 0;
+    });
   }
+  for (std::thread& each : threads) each.join();
   check(kept == kThreads * 101);
 });
 
