@@ -65,16 +65,15 @@ def derived(found: dict[str, Any]) -> bool:
 
 
 def confirmed(library: dict[str, Any], known: dict[str, Any]) -> list[dict[str, Any]]:
-    """The deviations of a library that the register lists as confirmed, and further cases of the
-    same causes."""
+    """The deviations of a library that the register lists as confirmed."""
     entries = known.get(library["name"], {}).get("confirmed", {})
-    return [each for each in library["deviations"] if key(each) in entries or each.get("same_as")]
+    return [each for each in library["deviations"] if key(each) in entries]
 
 
 def once(found: list[dict[str, Any]]) -> dict[str, str]:
-    """The level of each requirement among the findings that are neither inherited nor of another
-    case's cause: MUST if one of them is."""
-    own = [each for each in found if not each.get("same_as") and not each.get("inherited")]
+    """The level of each requirement among the findings that are not inherited: MUST if one of them
+    is."""
+    own = [each for each in found if not each.get("inherited")]
     own.sort(key=lambda each: each["level"] == "MUST")
     return {each["id"]: each["level"] for each in own}
 
@@ -89,7 +88,6 @@ def judged(found: dict[str, Any]) -> str:
     """The requirement with its level and what else is to be said of the case."""
     parts = [f"{found['id']} {found['level']}", "derived" if derived(found) else ""]
     parts.append(found.get("harm", ""))
-    parts.append(f"= {found['same_as']}" if found.get("same_as") else "")
     parts.append(f"inherited from {found['inherited']}" if found.get("inherited") else "")
     return ", ".join(filter(None, parts))
 
@@ -113,8 +111,8 @@ def known_checks() -> dict[str, Check]:
 
 def summary(library: dict[str, Any], raw: str) -> dict[str, Any]:
     """What the page shows of a library, for a file: by outcome, what was observed, and what the
-    repro printed. Cases of a requirement with the same result are one entry. What the kit says of
-    a case is left out."""
+    repro printed. Cases of a requirement with the same result are one entry. Further cases of a
+    cause, and what the kit says of a case, are left out."""
     facts = ("name", "version", "newest", "date", "python", "refarray")
     out = {
         **{name: library[name] for name in facts if name in library},
@@ -123,9 +121,11 @@ def summary(library: dict[str, Any], raw: str) -> dict[str, Any]:
     }
     entries: dict[tuple[str, ...], tuple[list[str], dict[str, str]]] = {}
     for found in library["deviations"]:
+        if found.get("same_as"):
+            continue
         told = {"observed": found["observed"], "again": shown_by_repro(found)}
         entry = {name: short(text, LONGEST[name]) for name, text in told.items()}
-        entry |= {name: found[name] for name in ("harm", "same_as", "inherited") if found.get(name)}
+        entry |= {name: found[name] for name in ("harm", "inherited") if found.get(name)}
         check = known_checks()[key(found)]
         if found["level"] != str(check.level or requirement(check.id).level):
             entry["level"] = found["level"]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Builds one abi3 wheel and tests it on the newest CPython >= 3.12 on PATH or among pyenv's, and the
-array and its exchanges on the oldest too.
+"""Builds one abi3 wheel and tests it on the newest CPython >= 3.12 on PATH or among pyenv's, and
+the array and its exchanges on the oldest too.
 
 `abi3.py FOLDER` links the layers of a build of the C++ tests; see REFARRAY_LAYERS in
 CMakeLists.txt. `abi3.py --environments` only prepares the environments.
@@ -28,8 +28,8 @@ OWN = "" if sysconfig.get_config_var("Py_GIL_DISABLED") else f"3.{sys.version_in
 # interpreter of the environment: tests of the repository, of drivers, browsers and processes, of
 # the kit itself, of huge arrays and of values, which layers compute that know no Python.
 ONCE = ("compute", "devices", "fakegpu", "gates", "hard_inputs", "kit", "limits", "package")
-# What the oldest repeats: the array and its exchanges, which use most of the C API, and its share of
-# the failing allocations.
+# What the oldest repeats: the array and its exchanges, which use most of the C API, and its share
+# of the failing allocations.
 ON_OLDEST = ("array", "dlpack", "interop", "shared", "gates/test_oom.py")
 PERCENT = re.compile(r"\[ *(\d+%)\]")
 MOST_PROCESSES = 4  # for each interpreter
