@@ -61,9 +61,9 @@ std::string names_of(const DeviceSteps& steps) {
   return out;
 }
 
-/// Shifts the placement by kMargin bytes, so that no kernel can rely on the alignment of the
-/// memory.
+/// Memory around a placement of packed elements. Other kernels stay inside, as ASAN sees.
 Placement with_margin(Placement place) {
+  if (place.dtype.stored_bits() % 8 == 0) return place;
   place.origin += 8 * kMargin;
   place.nbytes += 2 * kMargin;
   return place;
@@ -120,7 +120,7 @@ const Case values("all 16-bit values and random wider ones convert to the same b
     const Placement source = with_margin(row_major(from, {count}, 0));
     Bytes memory = random_bytes(source.nbytes);
     for (std::int64_t i = 0; from.bits <= 16 && !from.is_packed() && i < count; ++i)
-      std::memcpy(memory.data() + kMargin + i * from.itemsize(), &i,
+      std::memcpy(memory.data() + source.origin / 8 + i * from.itemsize(), &i,
                   static_cast<std::size_t>(from.itemsize()));
     expect_conversions(source, memory, from, count);
   }
