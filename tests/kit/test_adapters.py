@@ -132,6 +132,40 @@ def test_a_device_without_an_id_hides_no_other_case() -> None:
     assert found["DEV-01 pair"] is Outcome.FAIL and found["DEV-03 plain"] is Outcome.PASS
 
 
+class Wrapped:
+    """A producer of a capsule."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> Any:
+        return (1, 0)
+
+
+def takes_both(x: Any) -> Any:
+    """Imports objects, and capsules without their last element."""
+    is_object = hasattr(x, "__dlpack__")
+    return ra.from_dlpack(x) if is_object else ra.from_dlpack(Wrapped(x))[..., :-1]
+
+
+BOTH = Subject(
+    "test_adapters:BOTH",
+    imports="import refarray as ra; from test_adapters import takes_both",
+    arrays={"plain": "ra.arange(6, dtype=ra.float32)"},
+    from_dlpack="takes_both({})",
+)
+
+
+def test_capsules_themselves_are_imported_and_read() -> None:
+    ids = [f"TENS-01[consumer-{way}-offset]" for way in ("versioned", "bare")]
+    object_, capsule = run_subject("test_adapters:BOTH", checks(ids=ids)).findings
+    assert object_.outcome is Outcome.PASS and capsule.outcome is Outcome.FAIL
+    assert not capsule.same_as and "__dlpack__(max_version=(1, 3))" in capsule.repro
+
+
 def test_versions() -> None:
     assert version_of("refarray") == ra.__version__
     assert version_of("dgl") == version_of("") == ""

@@ -48,6 +48,12 @@ class Import:
         consumer, not a refusal."""
         return self.error is not None and not isinstance(self.error, SystemError)
 
+    def accepted(self) -> Import:
+        """The import. NotApplicable if the consumer raised."""
+        if self.error is not None:
+            raise NotApplicable(f"it refuses: {self}")
+        return self
+
     def export(self) -> tuple[object, dict[str, Any]]:
         """The imported array in a capsule, and its fields. NotApplicable if the import failed or
         the array cannot be exported again."""
@@ -206,10 +212,7 @@ class Consumer:
 
     def import_from(self, given: Any, **keywords: Any) -> Import:
         """Like take(). NotApplicable if the subject refuses."""
-        found = self.take(given, **keywords)
-        if found.error is not None:
-            raise NotApplicable(f"it refuses: {found}")
-        return found
+        return self.take(given, **keywords).accepted()
 
     def look(self, array: Any) -> dict[str, Any]:
         """The fields that one of the subject's arrays exports."""

@@ -24,7 +24,7 @@ from refarray.conformance.cases import (
     check,
 )
 from refarray.conformance.harness import memory
-from refarray.conformance.harness.consumer import Consumer, Import, settle, text
+from refarray.conformance.harness.consumer import BARE, Consumer, Import, settle, text
 from refarray.conformance.harness.recorder import PLAIN, Recorder
 from refarray.conformance.harness.statement import read_values, statement
 from refarray.conformance.requirements import Role
@@ -34,8 +34,8 @@ from refarray.conformance.suite.corpus_checks import register_corpus
 from refarray.conformance.suite.producer.dtypes import TRIPLES
 from refarray.conformance.suite.reading import Reading, Verdict
 
-WAYS = ("versioned", "legacy", "table")
-"""How the tensor is exported to the consumer."""
+WAYS = ("versioned", "legacy", "table", "bare")
+"""How the consumer gets the tensor: from an object or its table, or as a capsule itself."""
 OWN_KINDS = {
     "offset-strided": "strided",
     "reversed-rows": "reversed",
@@ -52,14 +52,11 @@ class Imported:
     name: str
     sent: Sent
     given: Recorder
+    text: str
+    """The producer as a repro shows it."""
     found: Import
     first: int
     """The number of the first tensor of the kit that it may have used."""
-
-    @property
-    def text(self) -> str:
-        """The producer as a repro shows it."""
-        return text(self.given.fields)
 
     @property
     def address(self) -> int:
@@ -99,10 +96,12 @@ def import_tensor(consumer: Consumer, way: str, name: str, sent: Sent, **keyword
         given = foreign("read", kept.capsule(), "_adversary.table().capsule()", **fields)
     else:
         given = Recorder(**fields)
-    found = consumer.import_from(given, **keywords)
+    found = consumer.take_bare(given) if way == "bare" else consumer.take(given, **keywords)
+    found = found.accepted()
     if way == "table" and given.requests:
         raise NotApplicable("it does not use the table")
-    return Imported(consumer, name, sent, given, found, first)
+    producer = text(given.fields) + (BARE if way == "bare" else "")
+    return Imported(consumer, name, sent, given, producer, found, first)
 
 
 def right_values(it: Imported) -> Verdict:
@@ -249,14 +248,19 @@ def register(way: str, name: str, sent: Sent) -> None:
     def probe(consumer: Consumer) -> CheckResult:
         return read_import(way, name, sent, names, consumer)
 
-    role = Role.CONSUMER
-    expected = f"every element of the {way} tensor is in the result"
-    whole = add(Check(about(name, sent), case, role, expected, probe))
+    def add_one(requirement: str, label: str, expected: str, whole: str = "") -> str:
+        direct = f"{requirement}[consumer-{label.replace('bare', 'versioned', 1)}]"
+        same = (direct,) if way == "bare" else ()
+        each = Check(
+            requirement, label, Role.CONSUMER, expected, probe, part_of=whole, same_as=same
+        )
+        return add(each).name
+
+    whole = add_one(about(name, sent), case, f"every element of the {way} tensor is in the result")
     for part, (requirement, expected, _) in PARTS.items():
-        label = f"{case}-{part}"
-        names[part] = add(Check(requirement, label, role, expected, probe, part_of=whole.name)).name
+        names[part] = add_one(requirement, f"{case}-{part}", expected, whole)
     expected = "the deleter is called exactly once, after the result is dropped"
-    names["deleted"] = add(Check("LIFE-03", case, role, expected, probe, part_of=whole.name)).name
+    names["deleted"] = add_one("LIFE-03", case, expected, whole)
 
 
 for _way in WAYS:
