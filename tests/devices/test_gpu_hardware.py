@@ -151,7 +151,7 @@ def test_docs_show_the_summary_of_a_device(tmp_path: Path, monkeypatch: pytest.M
     records.write(tmp_path / "gpu-none.toml", "Made up.", report.summary(record, "f" * 40))
     monkeypatch.setattr(page, "SUMMARIES", tmp_path)
     text = page.devices()
-    assert "On no device (80 GiB), driver 0" in text and "**missed**" in text
+    assert "### no device (80 GiB)\n\nDriver 0. Recorded" in text and "**missed**" in text
     assert report.table(record["rows"]) in text and "| a risk | nothing | something |" in text
 
 
