@@ -109,7 +109,7 @@ def build_from_source(platform: Zig, python: Path, package: str, site: Path) -> 
     """Builds the wheel of a package that has none for musl, with what is installed in `site`."""
     work = platform.folder / package
     shutil.rmtree(work, ignore_errors=True)
-    pip(sys.executable, "download", "--no-deps", "--no-binary=:all:", "--dest", work, package)
+    pip(sys.executable, "download", "--no-deps", f"--no-binary={package}", "--dest", work, package)
     pip(sys.executable, "install", "--target", work / "tools", *BUILD_TOOLS)
     (sources,) = work.glob("*.tar.gz")
     command = [python, "-m", "pip", "wheel", "-qq", "--no-deps", "--no-build-isolation"]
