@@ -79,7 +79,7 @@ def version(entry: str) -> str:
 def pip(*arguments: str | Path) -> str:
     """Runs pip's install and returns what it prints; exits if it fails."""
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-qq", "install"]
-    command.append("--no-compile")  # of thousands of modules few are imported, and compiled then
+    command.append("--no-compile")  # most modules are never imported; Python compiles the others
     done = subprocess.run([*command, *arguments], stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"{done.stdout}exit status {done.returncode}: pip install {arguments}")

@@ -15,6 +15,19 @@ from benchmarks.measure import OURS, Absent, Case, Statement, Target
 pytestmark = pytest.mark.repository
 
 
+def test_a_slow_first_execution_does_not_choose_the_count() -> None:
+    class Warming:
+        """Takes 10 us the first time, and 100 ns then."""
+
+        executions = 0
+
+        def timeit(self, number: int) -> float:
+            first, self.executions = self.executions == 0, self.executions + number
+            return 100.0 * number + (10_000 if first else 0)
+
+    assert measure.calibrated(Warming(), 35_000) == 350
+
+
 def test_contenders_take_turns_for_the_least_number_of_rounds() -> None:
     order: list[str] = []
     found = {n: Statement("f(n)", {"f": order.append, "n": n}).timer() for n in ("a", "b", "c")}

@@ -98,8 +98,9 @@ def run_once() -> list[Path]:
 def start_tests(python: Path, version: str, is_newest: bool) -> subprocess.Popen[bytes]:
     """Starts the tests without heavy partners; their output goes to a log file."""
     processes = min(MOST_PROCESSES, (os.cpu_count() or 1) // (1 if is_newest else 2))
-    paths = [ROOT / "tests" / name for name in ([""] if is_newest else ON_OLDEST)]
-    # The names of heavy partners are marks of tests/partners only.
+    tests = ROOT / "tests"
+    paths = [tests] if is_newest else [tests / name for name in ON_OLDEST]
+    # Only tests/partners declares the marks of heavy partners, and pytest refuses unknown ones.
     wanted = f"{LIGHT} and not repository" if is_newest else "not repository"
     command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", wanted]
     if processes > 1:

@@ -3,8 +3,6 @@
 
 #if defined(_WIN32)
 #include <windows.h>
-#undef max
-#undef min
 #elif defined(__APPLE__)
 #include <pthread.h>
 #else
