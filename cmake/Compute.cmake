@@ -38,6 +38,19 @@ foreach(level IN LISTS product_levels)
   target_compile_definitions(${kernels} PRIVATE REFARRAY_PRODUCTS=products_${level})
 endforeach()
 
+# Mathematics has the levels of products, for the same reason.
+file(GLOB math_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/compute/math/levels/*.cpp")
+foreach(level IN LISTS product_levels)
+  set(kernels refarray_math_${level})
+  refarray_objects(compute ${kernels} ${math_sources})
+  if(NOT level STREQUAL "plain")
+    target_compile_options(${kernels} PRIVATE ${kernel_flags_${level}})
+  endif()
+  # -fno-math-errno, -fno-trapping-math: as for the operations.
+  target_compile_options(${kernels} PRIVATE -Wno-psabi -ffp-contract=off -fno-math-errno -fno-trapping-math)
+  target_compile_definitions(${kernels} PRIVATE REFARRAY_MATH=math_${level})
+endforeach()
+
 # Eigen's headers, and how everything that includes them is compiled.
 add_library(refarray_eigen INTERFACE)
 target_include_directories(refarray_eigen SYSTEM INTERFACE "${Eigen_INCLUDE_DIR}")

@@ -56,7 +56,7 @@ function(refarray_layer name)
     return()
   endif()
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${name}/*.cpp")
-  list(FILTER sources EXCLUDE REGEX "/(core/kernels/level|compute/kernels/.*)\\.cpp$")  # once per instruction set: see Kernels.cmake, Compute.cmake
+  list(FILTER sources EXCLUDE REGEX "/(core/kernels/level|compute/(kernels|math/levels)/.*)\\.cpp$")  # once per instruction set: see Kernels.cmake, Compute.cmake
   list(FILTER sources EXCLUDE REGEX "/compute/linalg/decompositions/.*\\.cpp$")  # they include Eigen: see Compute.cmake
   add_library(refarray_${name} STATIC ${sources})
   target_include_directories(refarray_${name} PUBLIC "${PROJECT_SOURCE_DIR}/include")

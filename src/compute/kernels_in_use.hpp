@@ -9,6 +9,10 @@ namespace refarray::core::kernels {
 
 const Operations& operations() noexcept;
 
+/// Exponentials, logarithms, functions of angles, powers; nullptr where operations() or
+/// ops/math.hpp has the kernel.
+const ElementwiseTable& mathematics() noexcept;
+
 /// `dtype`: an integer, float32, float64 or complex dtype. `one_row`: the left operand has only
 /// one.
 const ProductKernels& products(ScalarType dtype, bool one_row) noexcept;

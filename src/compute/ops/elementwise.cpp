@@ -90,8 +90,9 @@ ElementwiseKernel find_kernel(Elementwise operation, ScalarType dtype) noexcept 
   const auto& arithmetic = kernels::operations().elementwise().by_dtype[row];
   const auto find = [row, &arithmetic](ScalarType type) {
     const auto column = static_cast<std::size_t>(type);
-    const auto kernel = arithmetic[column];
-    return kernel != nullptr ? kernel : math_kernels().by_dtype[row][column];
+    for (const auto kernel : {arithmetic[column], kernels::mathematics().by_dtype[row][column]})
+      if (kernel != nullptr) return kernel;
+    return math_kernels().by_dtype[row][column];
   };
   ElementwiseKernel out{find(dtype), {}, {}};
   if (out.function == nullptr && is_half(dtype)) {

@@ -1,0 +1,14 @@
+#include "compute/math/levels/math_kernels.hpp"
+
+namespace refarray::core::math::REFARRAY_MATH {
+
+const kernels::ElementwiseTable& functions() noexcept {
+  static const kernels::ElementwiseTable table = [] {
+    kernels::ElementwiseTable out{};
+    add_float32(out);
+    return out;
+  }();
+  return table;
+}
+
+}  // namespace refarray::core::math::REFARRAY_MATH
