@@ -93,14 +93,22 @@ def build() -> Path:
     return compiled(folder / name, line).parent
 
 
-def build_heap_faults() -> Path:
-    """The LD_PRELOAD library that makes C heap allocations fail. Compiles it if needed."""
-    source = HERE / "preload" / "heap_faults.cpp"
+def build_library(source: Path) -> Path:
+    """The library of one source, whose functions it exports. Compiles it if needed."""
     line = [*shlex.split(os.environ.get("CXX", "g++")), *shlex.split(FLAGS), str(source)]
     digest = hashlib.sha256(repr(line).encode() + source.read_bytes()).hexdigest()[:20]
-    hidden = "-fvisibility=hidden"  # a preload library must export its functions
-    line = [flag for flag in line if flag != hidden]
-    return compiled(cache_folder() / f"heap_faults-{digest}.so", line)
+    line = [flag for flag in line if flag != "-fvisibility=hidden"]
+    return compiled(cache_folder() / f"{source.stem}-{digest}.so", line)
+
+
+def build_heap_faults() -> Path:
+    """The LD_PRELOAD library that makes C heap allocations fail."""
+    return build_library(HERE / "preload" / "heap_faults.cpp")
+
+
+def build_rounding() -> Path:
+    """The comparison of float32 results with the C library's functions."""
+    return build_library(HERE / "reference" / "rounding.cpp")
 
 
 if __name__ == "__main__":

@@ -146,7 +146,9 @@ def arc_tangent(y: float, x: float) -> Exact:
     if math.isinf(x) or math.isinf(y) or x == 0 or y == 0:
         eighths = math.atan2(y, x) / math.pi * 4  # a multiple of pi / 4, or a zero with its sign
         return settled(CONTEXT.pi * round(eighths) / 4) if round(eighths) else eighths
-    return settled(CONTEXT.atan2(CONTEXT.mpf(y), CONTEXT.mpf(x)))
+    # An angle differs from a small quotient far beyond the sixtieth digit.
+    with CONTEXT.workprec(2400 if abs(y) < 2.0**-60 * abs(x) else CONTEXT.prec):
+        return settled(CONTEXT.atan2(CONTEXT.mpf(y), CONTEXT.mpf(x)))
 
 
 def hypotenuse(x: float, y: float) -> Exact:
@@ -164,7 +166,7 @@ def log_add_exp(x: float, y: float) -> Exact:
     if math.isinf(large):
         return large
     if math.isinf(small):
-        return Fraction(large) if large else large
+        return Fraction(large) if large else 0.0  # log 1
     rest = CONTEXT.log1p(CONTEXT.exp(CONTEXT.mpf(small) - CONTEXT.mpf(large)))
     return settled(CONTEXT.mpf(large) + rest)
 

@@ -358,11 +358,13 @@ struct Logaddexp {
   }
   static float apply_accurately(float x, float y) noexcept { return accurate_logaddexp(x, y); }
 };
+constexpr double kMostPower = 200;  // of 2: beyond it results are 0 or infinite in float32
+
 struct Pow {
   static constexpr Elementwise kOperation = Elementwise::kPow;
   [[gnu::always_inline]] static Result2 apply(Doubles x, Doubles y) noexcept {
     const Doubles base = magnitude(x);
-    const Doubles exponent = clamp(y * finish_log(base, Log2::of_positive(base)), kMostExponent);
+    const Doubles exponent = clamp(y * finish_log(base, Log2::of_positive(base)), kMostPower);
     const Rounded n = round_to_integer(exponent);
     const Doubles r = (exponent - n.value) * kLn2, z = r * r, power = power_of_2(n.low_bits);
     const Doubles less_1 = multiply_add(r * z, polynomial(kSinh, z), r) + z * polynomial(kCosh, z);

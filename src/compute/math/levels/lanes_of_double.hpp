@@ -86,7 +86,8 @@ constexpr std::int64_t kSignOfDouble = INT64_MIN;
 [[gnu::always_inline]] inline Doubles clamp(Doubles x, double limit) noexcept {
   const Doubles most = broadcast(limit), least = broadcast(-limit);
 #if defined(__AVX512F__)  // of two operands of which one is NaN these instructions give the second
-  return (Doubles)_mm512_maskz_max_pd(0xFF, (__m512d)least, _mm512_maskz_min_pd(0xFF, (__m512d)most, (__m512d)x));
+  return (Doubles)_mm512_maskz_max_pd(0xFF, (__m512d)least,
+                                      _mm512_maskz_min_pd(0xFF, (__m512d)most, (__m512d)x));
 #elif defined(__AVX2__)
   return (Doubles)_mm256_max_pd((__m256d)least, _mm256_min_pd((__m256d)most, (__m256d)x));
 #elif defined(__x86_64__)
