@@ -6,6 +6,9 @@ set(operation_levels plain)
 set(operation_flags_plain "")
 # g++ 12 vectorizes complex products with fused multiply-adds in spite of -ffp-contract=off.
 set(operation_flags_avx2 ${kernel_flags_avx2} -mno-fma)
+# What computes has no use for the byte shuffles that copies at this level need.
+set(compute_flags_avx2 ${kernel_flags_avx2})
+set(compute_flags_avx512 -march=x86-64-v4 -mprefer-vector-width=512)
 # Matrix products have a level wherever fused multiply-adds become faster.
 set(product_levels plain)
 if("avx2" IN_LIST kernel_levels)
@@ -31,9 +34,7 @@ foreach(level IN LISTS product_levels)
   set(kernels refarray_products_${level})
   refarray_objects(compute ${kernels} "${PROJECT_SOURCE_DIR}/src/compute/kernels/products/products.cpp")
   # -ffp-contract=off: only the multiply-adds that the source names are fused. REFARRAY_PLAIN is for copies.
-  if(NOT level STREQUAL "plain")
-    target_compile_options(${kernels} PRIVATE ${kernel_flags_${level}})
-  endif()
+  target_compile_options(${kernels} PRIVATE ${compute_flags_${level}})
   target_compile_options(${kernels} PRIVATE -Wno-psabi -ffp-contract=off)
   target_compile_definitions(${kernels} PRIVATE REFARRAY_PRODUCTS=products_${level})
 endforeach()
@@ -43,9 +44,7 @@ file(GLOB math_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/compute/math
 foreach(level IN LISTS product_levels)
   set(kernels refarray_math_${level})
   refarray_objects(compute ${kernels} ${math_sources})
-  if(NOT level STREQUAL "plain")
-    target_compile_options(${kernels} PRIVATE ${kernel_flags_${level}})
-  endif()
+  target_compile_options(${kernels} PRIVATE ${compute_flags_${level}})
   # -fno-math-errno, -fno-trapping-math: as for the operations.
   target_compile_options(${kernels} PRIVATE -Wno-psabi -ffp-contract=off -fno-math-errno -fno-trapping-math)
   target_compile_definitions(${kernels} PRIVATE REFARRAY_MATH=math_${level})

@@ -9,8 +9,10 @@ import ctypes.util
 import itertools
 import math
 import random
+import runpy
 import struct
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +25,7 @@ from oracles.switches import ISAS, instruction_set
 import refarray
 
 xp: Any = refarray
+ROOT = Path(__file__).resolve().parents[2]
 UNARY = [
     *("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "expm1"),
     *("log", "log10", "log1p", "log2", "sin", "sinh", "tan", "tanh"),
@@ -70,6 +73,12 @@ def blocks(size: int, every: int) -> Iterator[Any]:
     """Every so manieth block of all float32 numbers in the order of their bits."""
     for start in range(0, INPUTS, size * every):
         yield xp.arange(start, start + size, dtype="uint32").view(xp.float32)
+
+
+def test_the_constants_are_those_of_the_script() -> None:
+    made = runpy.run_path(str(ROOT / "tools" / "math" / "coefficients.py"))["header"]()
+    header = ROOT / "src" / "compute" / "math" / "levels" / "coefficients.hpp"
+    assert header.read_text(encoding="utf-8") == made
 
 
 @pytest.mark.parametrize("name", UNARY)

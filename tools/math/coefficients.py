@@ -1,24 +1,21 @@
 #!/usr/bin/env python3
-"""Derives the polynomials of src/compute/math/coefficients.hpp and prints the header.
+"""Derives the constants of src/compute/math/levels/coefficients.hpp and prints the header:
+`coefficients.py > src/compute/math/levels/coefficients.hpp`.
 
 Each polynomial interpolates its function at Chebyshev nodes, in 60 digits, and is then rounded to
 double. The error beside it is the largest one of the rounded polynomial, relative to the result
-that is made of it. `--check` compares with the header instead.
+that is made of it.
 """
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import NamedTuple
 
 import mpmath as mp
 
 mp.mp.dps = 60
 LEAST_EXPONENT = 2  # of the last bit of 2^25
-HEADER = Path(__file__).resolve().parents[2] / "src" / "compute" / "math" / "levels" / "coefficients.hpp"
 Real = Callable[[mp.mpf], mp.mpf]
 
 
@@ -64,24 +61,70 @@ HALF_LN2 = mp.log(2) / 2 * mp.mpf("1.0001")
 MOST_S = (mp.sqrt(2) - 1) / (mp.sqrt(2) + 1) * mp.mpf("1.0001")
 ODD = "(f(x) / x - 1) / x^2 at z = x^2 of f = "
 POLYNOMIALS = [
-    Polynomial("kSinh", ODD + "sinh, |x| <= ln(2) / 2",
-               of_series(lambda n: 1 / mp.factorial(2 * n + 3)), HALF_LN2**2, 5, lambda z: z),
-    Polynomial("kCosh", "(cosh(x) - 1) / x^2 at z = x^2, |x| <= ln(2) / 2",
-               of_series(lambda n: 1 / mp.factorial(2 * n + 2)), HALF_LN2**2, 5, lambda z: z),
-    Polynomial("kAtanh", "2 " + ODD + "atanh, |x| <= (sqrt(2) - 1) / (sqrt(2) + 1)",
-               of_series(lambda n: mp.mpf(2) / (2 * n + 3)), MOST_S**2, 7, lambda z: z / 2),
-    Polynomial("kSin", ODD + "sin, |x| <= pi / 2",
-               of_series(lambda n: -sign(n) / mp.factorial(2 * n + 3)), HALF**2, 8, lambda z: z),
-    Polynomial("kSinQuarter", ODD + "sin, |x| <= pi / 4",
-               of_series(lambda n: -sign(n) / mp.factorial(2 * n + 3)), QUARTER**2, 6, lambda z: z),
-    Polynomial("kCosQuarter", "(cos(x) - 1) / x^2 at z = x^2, |x| <= pi / 4",
-               of_series(lambda n: -sign(n) / mp.factorial(2 * n + 2)), QUARTER**2, 7, lambda z: z),
-    Polynomial("kAtan", ODD + "atan, |x| <= sqrt(2) - 1",
-               of_series(lambda n: -sign(n) * mp.mpf(1) / (2 * n + 3)),
-               (mp.sqrt(2) - 1) ** 2 * mp.mpf("1.0001"), 11, lambda z: z),
-    Polynomial("kAsin", ODD + "asin, |x| <= 1 / 2",
-               of_series(lambda n: mp.binomial(2 * n + 2, n + 1) / (mp.mpf(4) ** (n + 1) * (2 * n + 3))),
-               mp.mpf(1) / 4, 12, lambda z: z),
+    Polynomial(
+        "kSinh",
+        ODD + "sinh, |x| <= ln(2) / 2",
+        of_series(lambda n: 1 / mp.factorial(2 * n + 3)),
+        HALF_LN2**2,
+        5,
+        lambda z: z,
+    ),
+    Polynomial(
+        "kCosh",
+        "(cosh(x) - 1) / x^2 at z = x^2, |x| <= ln(2) / 2",
+        of_series(lambda n: 1 / mp.factorial(2 * n + 2)),
+        HALF_LN2**2,
+        5,
+        lambda z: z,
+    ),
+    Polynomial(
+        "kAtanh",
+        "2 " + ODD + "atanh, |x| <= (sqrt(2) - 1) / (sqrt(2) + 1)",
+        of_series(lambda n: mp.mpf(2) / (2 * n + 3)),
+        MOST_S**2,
+        7,
+        lambda z: z / 2,
+    ),
+    Polynomial(
+        "kSin",
+        ODD + "sin, |x| <= pi / 2",
+        of_series(lambda n: -sign(n) / mp.factorial(2 * n + 3)),
+        HALF**2,
+        8,
+        lambda z: z,
+    ),
+    Polynomial(
+        "kSinQuarter",
+        ODD + "sin, |x| <= pi / 4",
+        of_series(lambda n: -sign(n) / mp.factorial(2 * n + 3)),
+        QUARTER**2,
+        6,
+        lambda z: z,
+    ),
+    Polynomial(
+        "kCosQuarter",
+        "(cos(x) - 1) / x^2 at z = x^2, |x| <= pi / 4",
+        of_series(lambda n: -sign(n) / mp.factorial(2 * n + 2)),
+        QUARTER**2,
+        7,
+        lambda z: z,
+    ),
+    Polynomial(
+        "kAtan",
+        ODD + "atan, |x| <= sqrt(2) - 1",
+        of_series(lambda n: -sign(n) * mp.mpf(1) / (2 * n + 3)),
+        (mp.sqrt(2) - 1) ** 2 * mp.mpf("1.0001"),
+        11,
+        lambda z: z,
+    ),
+    Polynomial(
+        "kAsin",
+        ODD + "asin, |x| <= 1 / 2",
+        of_series(lambda n: mp.binomial(2 * n + 2, n + 1) / (mp.mpf(4) ** (n + 1) * (2 * n + 3))),
+        mp.mpf(1) / 4,
+        12,
+        lambda z: z,
+    ),
 ]
 
 
@@ -99,14 +142,15 @@ def quadrants() -> list[str]:
         f"/// 2^e 2 / pi modulo 4 in three parts, for e from {LEAST_EXPONENT} on.",
         f"[[maybe_unused]] constexpr int kLeastExponent = {LEAST_EXPONENT};",
         "[[maybe_unused]] constexpr double kQuadrants[][3] = {",
-        *(f"{{{row}}}," for row in rows),
+        *(f"    {{{row}}}," for row in rows),
         "};",
     ]
 
 
 def header() -> str:
     out = [
-        "// Coefficients of polynomials, lowest power first, made by tools/math/coefficients.py.",
+        "// Constants, made by tools/math/coefficients.py. Polynomials: lowest power first.",
+        "// clang-format off",
         "#pragma once",
         "",
         "namespace refarray::core::math {",
@@ -118,11 +162,14 @@ def header() -> str:
         bits = mp.log(error(polynomial, coefficients), 2)
         out += [
             f"/// {polynomial.text}: 2^{float(bits):.1f}.",
-            f"[[maybe_unused]] constexpr double {polynomial.name}[] = {{{', '.join(c.hex() for c in coefficients)}}};",
+            f"[[maybe_unused]] constexpr double {polynomial.name}[] = {{",
+            *(f"    {c.hex()}," for c in coefficients),
+            "};",
             "",
         ]
     out += [*quadrants(), "", "}  // namespace", "}  // namespace refarray::core::math", ""]
     return "\n".join(out)
 
 
-print(header())
+if __name__ == "__main__":
+    print(header(), end="")

@@ -20,6 +20,19 @@ namespace {
 
 constinit std::atomic<const Table*> in_use{nullptr};
 
+#if defined(__x86_64__)
+/// Copies as with AVX2; what computes has no use for VBMI.
+const Table& avx512_without_vbmi() noexcept {
+  static const Table table = [] {
+    Table out = kAvx2Table;
+    out.level = kAvx512Table.level;
+    out.name = kAvx512Table.name;
+    return out;
+  }();
+  return table;
+}
+#endif
+
 }  // namespace
 
 Choices choices() noexcept {
@@ -29,11 +42,12 @@ Choices choices() noexcept {
   };
 #if defined(__x86_64__)
   __builtin_cpu_init();  // also checks that the operating system saves the wide registers
-  add(kAvx512Table, __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                        __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-                        __builtin_cpu_supports("avx512vl") &&
-                        __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("fma") &&
-                        __builtin_cpu_supports("bmi2"));
+  const bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                          __builtin_cpu_supports("avx512cd") &&
+                          __builtin_cpu_supports("avx512dq") &&
+                          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma") &&
+                          __builtin_cpu_supports("bmi2");
+  add(__builtin_cpu_supports("avx512vbmi") ? kAvx512Table : avx512_without_vbmi(), has_avx512);
   add(kAvx2Table, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                       __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2"));
   add(kSse4Table, __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt"));

@@ -1,50 +1,102 @@
-// Coefficients of polynomials, lowest power first, made by tools/math/coefficients.py.
+// Constants, made by tools/math/coefficients.py. Polynomials: lowest power first.
+// clang-format off
 #pragma once
 
 namespace refarray::core::math {
 namespace {
 
 /// (f(x) / x - 1) / x^2 at z = x^2 of f = sinh, |x| <= ln(2) / 2: 2^-58.8.
-[[maybe_unused]] constexpr double kSinh[] = {0x1.5555555555556p-3, 0x1.11111111109b3p-7,
-                                             0x1.a01a01a7c41d5p-13, 0x1.71de0dae63bb3p-19,
-                                             0x1.af38a9b0ec855p-26};
+[[maybe_unused]] constexpr double kSinh[] = {
+    0x1.5555555555556p-3,
+    0x1.11111111109b3p-7,
+    0x1.a01a01a7c41d5p-13,
+    0x1.71de0dae63bb3p-19,
+    0x1.af38a9b0ec855p-26,
+};
 
 /// (cosh(x) - 1) / x^2 at z = x^2, |x| <= ln(2) / 2: 2^-56.2.
-[[maybe_unused]] constexpr double kCosh[] = {0x1.0000000000001p-1, 0x1.5555555553d63p-5,
-                                             0x1.6c16c1788bd90p-10, 0x1.a019b90d2ae7ap-16,
-                                             0x1.289185613a3d6p-22};
+[[maybe_unused]] constexpr double kCosh[] = {
+    0x1.0000000000001p-1,
+    0x1.5555555553d63p-5,
+    0x1.6c16c1788bd90p-10,
+    0x1.a019b90d2ae7ap-16,
+    0x1.289185613a3d6p-22,
+};
 
 /// 2 (f(x) / x - 1) / x^2 at z = x^2 of f = atanh, |x| <= (sqrt(2) - 1) / (sqrt(2) + 1): 2^-57.6.
 [[maybe_unused]] constexpr double kAtanh[] = {
-    0x1.5555555555558p-1, 0x1.99999999952ccp-2, 0x1.2492492df3ba9p-2, 0x1.c71c62e26208bp-3,
-    0x1.7462b58e46ebep-3, 0x1.39fe42e9740a7p-3, 0x1.2b59b713616c9p-3};
+    0x1.5555555555558p-1,
+    0x1.99999999952ccp-2,
+    0x1.2492492df3ba9p-2,
+    0x1.c71c62e26208bp-3,
+    0x1.7462b58e46ebep-3,
+    0x1.39fe42e9740a7p-3,
+    0x1.2b59b713616c9p-3,
+};
 
 /// (f(x) / x - 1) / x^2 at z = x^2 of f = sin, |x| <= pi / 2: 2^-55.3.
 [[maybe_unused]] constexpr double kSin[] = {
-    -0x1.5555555555555p-3,  0x1.1111111111107p-7,  -0x1.a01a01a018aadp-13, 0x1.71de3a5456716p-19,
-    -0x1.ae6455a1d7087p-26, 0x1.6124015b5ee3ap-33, -0x1.ae5138c1216b3p-41, 0x1.89a4866f527ebp-49};
+    -0x1.5555555555555p-3,
+    0x1.1111111111107p-7,
+    -0x1.a01a01a018aadp-13,
+    0x1.71de3a5456716p-19,
+    -0x1.ae6455a1d7087p-26,
+    0x1.6124015b5ee3ap-33,
+    -0x1.ae5138c1216b3p-41,
+    0x1.89a4866f527ebp-49,
+};
 
 /// (f(x) / x - 1) / x^2 at z = x^2 of f = sin, |x| <= pi / 4: 2^-55.6.
-[[maybe_unused]] constexpr double kSinQuarter[] = {-0x1.5555555555555p-3,  0x1.1111111110bb2p-7,
-                                                   -0x1.a01a019e83aaep-13, 0x1.71de37968a100p-19,
-                                                   -0x1.ae600b02b6262p-26, 0x1.5e0b19f8b1451p-33};
+[[maybe_unused]] constexpr double kSinQuarter[] = {
+    -0x1.5555555555555p-3,
+    0x1.1111111110bb2p-7,
+    -0x1.a01a019e83aaep-13,
+    0x1.71de37968a100p-19,
+    -0x1.ae600b02b6262p-26,
+    0x1.5e0b19f8b1451p-33,
+};
 
 /// (cos(x) - 1) / x^2 at z = x^2, |x| <= pi / 4: 2^-61.1.
 [[maybe_unused]] constexpr double kCosQuarter[] = {
-    -0x1.0000000000000p-1,  0x1.5555555555551p-5,  -0x1.6c16c16c15d79p-10, 0x1.a01a019de131fp-16,
-    -0x1.27e4f8e4a2e74p-22, 0x1.1eea7f259b344p-29, -0x1.8ff9d439a204ap-37};
+    -0x1.0000000000000p-1,
+    0x1.5555555555551p-5,
+    -0x1.6c16c16c15d79p-10,
+    0x1.a01a019de131fp-16,
+    -0x1.27e4f8e4a2e74p-22,
+    0x1.1eea7f259b344p-29,
+    -0x1.8ff9d439a204ap-37,
+};
 
 /// (f(x) / x - 1) / x^2 at z = x^2 of f = atan, |x| <= sqrt(2) - 1: 2^-56.9.
 [[maybe_unused]] constexpr double kAtan[] = {
-    -0x1.5555555555555p-2, 0x1.999999999934ap-3, -0x1.24924924360cbp-3, 0x1.c71c7185314cbp-4,
-    -0x1.745d0b26b83e7p-4, 0x1.3b1262d95579ep-4, -0x1.10fa75382537fp-4, 0x1.dfe61e80903d2p-5,
-    -0x1.a098bb6ba4941p-5, 0x1.41603647c7a7cp-5, -0x1.3a2b7a07caea9p-6};
+    -0x1.5555555555555p-2,
+    0x1.999999999934ap-3,
+    -0x1.24924924360cbp-3,
+    0x1.c71c7185314cbp-4,
+    -0x1.745d0b26b83e7p-4,
+    0x1.3b1262d95579ep-4,
+    -0x1.10fa75382537fp-4,
+    0x1.dfe61e80903d2p-5,
+    -0x1.a098bb6ba4941p-5,
+    0x1.41603647c7a7cp-5,
+    -0x1.3a2b7a07caea9p-6,
+};
 
 /// (f(x) / x - 1) / x^2 at z = x^2 of f = asin, |x| <= 1 / 2: 2^-53.9.
 [[maybe_unused]] constexpr double kAsin[] = {
-    0x1.555555555554fp-3, 0x1.3333333336da5p-4, 0x1.6db6db684b6a1p-5,  0x1.f1c71f95269afp-6,
-    0x1.6e8b2b3b10be4p-6, 0x1.1c593c7b1d958p-6, 0x1.c87265d47ef49p-7,  0x1.8522ddffa6208p-7,
-    0x1.ff5fc4d14c735p-8, 0x1.06b9d26d10838p-6, -0x1.603991d6060e0p-7, 0x1.cd864394d2ff2p-6};
+    0x1.555555555554fp-3,
+    0x1.3333333336da5p-4,
+    0x1.6db6db684b6a1p-5,
+    0x1.f1c71f95269afp-6,
+    0x1.6e8b2b3b10be4p-6,
+    0x1.1c593c7b1d958p-6,
+    0x1.c87265d47ef49p-7,
+    0x1.8522ddffa6208p-7,
+    0x1.ff5fc4d14c735p-8,
+    0x1.06b9d26d10838p-6,
+    -0x1.603991d6060e0p-7,
+    0x1.cd864394d2ff2p-6,
+};
 
 /// 2^e 2 / pi modulo 4 in three parts, for e from 2 on.
 [[maybe_unused]] constexpr int kLeastExponent = 2;

@@ -85,6 +85,15 @@ template <class F>
 }
 
 template <class F>
+[[gnu::always_inline]] inline Floats apply2(Floats a, Floats b) noexcept {
+  const Result2 result = F::apply(widen(a), widen(b));
+  Floats rounded = unify_nan(narrow(result.value));
+  if (any(is_near_middle(result.value) | result.doubtful)) [[unlikely]]
+    compute_accurately<F>(rounded, result.value, result.doubtful, a, b);
+  return rounded;
+}
+
+template <class F>
 void compute2(std::byte* out, const std::byte* const* in, std::int64_t count,
               unsigned scalars) noexcept {
   constexpr std::int64_t kStep = sizeof(Floats);
@@ -93,19 +102,35 @@ void compute2(std::byte* out, const std::byte* const* in, std::int64_t count,
   for (; count > 0; count -= kLanes, x += kStep, y += kStep, out += kStep) {
     const Floats a = scalars & 1 ? first : load(x, count);
     const Floats b = scalars & 2 ? second : load(y, count);
-    const Result2 result = F::apply(widen(a), widen(b));
-    Floats rounded = unify_nan(narrow(result.value));
-    if (any(is_near_middle(result.value) | result.doubtful)) [[unlikely]]
-      compute_accurately<F>(rounded, result.value, result.doubtful, a, b);
-    store(out, rounded, count);
+    store(out, apply2<F>(a, b), count);
   }
+}
+
+/// The magnitudes of complex numbers.
+void compute_magnitudes(std::byte* out, const std::byte* const* in, std::int64_t count,
+                        unsigned /*scalars*/) noexcept {
+  constexpr std::int64_t kStep = sizeof(Floats);
+  const std::byte* x = in[0];
+  for (; count > 0; count -= kLanes, x += 2 * kStep, out += kStep) {
+    const Floats a = load(x, 2 * count);
+    const Floats b = 2 * count > kLanes ? load(x + kStep, 2 * count - kLanes) : Floats{};
+    const auto every_second = [&]<int... i>(int from, std::integer_sequence<int, i...>) {
+      return from == 0 ? __builtin_shufflevector(a, b, (2 * i)...)
+                       : __builtin_shufflevector(a, b, (2 * i + 1)...);
+    };
+    constexpr std::make_integer_sequence<int, kLanes> kAll;
+    store(out, apply2<Hypot>(every_second(0, kAll), every_second(1, kAll)), count);
+  }
+}
+
+kernels::ElementwiseFunction& kernel_of(kernels::ElementwiseTable& table, Elementwise operation,
+                                        ScalarType dtype) noexcept {
+  return table.by_dtype[static_cast<std::size_t>(operation)][static_cast<std::size_t>(dtype)];
 }
 
 template <class F>
 void add(kernels::ElementwiseTable& table) noexcept {
-  kernels::ElementwiseFunction& kernel =
-      table.by_dtype[static_cast<std::size_t>(F::kOperation)]
-                    [static_cast<std::size_t>(ScalarType::kFloat32)];
+  kernels::ElementwiseFunction& kernel = kernel_of(table, F::kOperation, ScalarType::kFloat32);
   if constexpr (requires(Doubles x) { F::apply(x); })
     kernel = &compute<F>;
   else
@@ -124,6 +149,7 @@ namespace REFARRAY_MATH {
 void add_float32(kernels::ElementwiseTable& table) noexcept {
   add_all<Acos, Acosh, Asin, Asinh, Atan, Atan2, Atanh, Cos, Cosh, Exp, Expm1, Hypot, Log, Log10,
           Log1p, Log2, Logaddexp, Pow, Sin, Sinh, Tan, Tanh>(table);
+  kernel_of(table, Elementwise::kAbs, ScalarType::kComplex64) = &compute_magnitudes;
 }
 
 }  // namespace REFARRAY_MATH
