@@ -61,6 +61,7 @@ def errors(vendor: str, include: Path, folder: Path) -> str:
     (folder / "functions.inc").write_text("\n".join(functions) + "\n", encoding="utf-8")
     compiler = os.environ.get("CXX", "g++").split()
     command = [*compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror"]
+    command.append("-Wno-unused-command-line-argument")  # zig adds -c
     command += [f"-I{SOURCES}", f"-I{folder}", "-isystem", str(include)]
     done = subprocess.run(
         [*command, HERE / f"{vendor}_abi.cpp"],

@@ -1,3 +1,4 @@
+// The table of the mathematics of one instruction set, put together.
 #include "compute/math/levels/math_kernels.hpp"
 
 namespace refarray::core::math::REFARRAY_MATH {
