@@ -44,8 +44,11 @@ template <class F>
 [[gnu::always_inline]] inline Floats apply(Floats x) noexcept {
   Floats out = unify_nan(narrow(F::apply(widen(x))));
   for (const Correction& correction : kCorrections<F::kOperation>) {
-    const Halves is_input = __builtin_bit_cast(Halves, x) == correction.input;
-    out = is_input ? __builtin_bit_cast(Floats, Halves{} + correction.output) : out;
+    const Halves is_input =
+        __builtin_bit_cast(Halves, x) == static_cast<std::int32_t>(correction.input);
+    out = is_input
+              ? __builtin_bit_cast(Floats, Halves{} + static_cast<std::int32_t>(correction.output))
+              : out;
   }
   return out;
 }
