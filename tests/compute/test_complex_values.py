@@ -80,6 +80,44 @@ def test_large_and_small_components_neither_overflow_nor_vanish(name: str, dtype
     assert_close(name, values, out, [exact_function(name, v) for v in values], dtype)
 
 
+def hard_points(dtype: str) -> list[complex]:
+    """Beside the branch points 1, -1, 1j and -1j, the unit circle and the same circle around -1."""
+    source = random.Random(23)
+    points = []
+    for _ in range(40):
+        near, tiny, angle = (2.0 ** source.uniform(-50, 0) for _ in range(3))
+        size = 1 + source.choice((near, -near, 0.0))
+        turn = source.choice((angle, source.uniform(0, 4)))
+        circle = complex(size * math.cos(turn), size * math.sin(turn))
+        points += [complex(size, tiny), complex(tiny, size), complex(size, near)]
+        points += [circle, circle - 1]
+    part = COMPONENT[dtype]
+    signed = [complex(*(source.choice((x, -x)) for x in (z.real, z.imag))) for z in points]
+    values = [complex(*(rounded(Fraction(x), part) for x in (z.real, z.imag))) for z in signed]
+    return [z for z in values if z.real and z.imag]
+
+
+@run_each("dtype", COMPLEX)
+@pytest.mark.parametrize("name", INEXACT)
+def test_functions_near_branch_points_and_the_unit_circle(name: str, dtype: str) -> None:
+    values = hard_points(dtype)
+    out = getattr(refarray, name)(refarray.asarray(values, dtype=dtype))
+    assert_close(name, values, out, [exact_function(name, v) for v in values], dtype)
+
+
+@run_each("dtype", COMPLEX)
+@pytest.mark.parametrize("name", ["exp", "expm1", "sinh", "cosh", "sin", "cos"])
+def test_results_are_finite_where_an_exponential_alone_overflows(name: str, dtype: str) -> None:
+    largest = math.log(FORMATS[COMPONENT[dtype]].largest)  # exp of more overflows
+    beyond = 0.1 if "exp" in name else 0.9  # sinh and cosh have half of exp
+    size = rounded(Fraction(largest + beyond), COMPONENT[dtype])
+    values = [complex(a, b) for a in (size, -size) for b in (0.75, -2.25, 4.0)]
+    if name in ("sin", "cos"):
+        values = [complex(z.imag, z.real) for z in values]
+    out = getattr(refarray, name)(refarray.asarray(values, dtype=dtype))
+    assert_close(name, values, out, [exact_function(name, v) for v in values], dtype)
+
+
 def exactly(value: complex) -> Pair:
     return Fraction(value.real), Fraction(value.imag)
 

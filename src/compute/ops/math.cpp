@@ -1,11 +1,11 @@
-// Kernels of functions of the C library. Of complex ones it has most with the special cases of
-// C99's annex G, which are those of the array API standard; the others are here.
+// Kernels of real functions of the C library and of complex functions.
 #include "compute/ops/math.hpp"
 
 #include <cmath>
 #include <complex>
 
 #include "compute/kernels/kernel_rows.hpp"
+#include "compute/ops/complex_functions.hpp"
 #include "compute/ops/functors/arithmetic.hpp"
 
 namespace refarray::core {
@@ -16,11 +16,10 @@ using functors::is_finite;
 using functors::is_infinite;
 using functors::is_nan;
 using kernels::KernelRow;
-using Z = std::complex<double>;
+using Z = complex_functions::Number;
 using enum Elementwise;
 
 constexpr double kNaN = functors::kNaN<double>;
-constexpr double kInfinity = functors::kInfinity<double>;
 constexpr double kLogarithmOf2 = 0.693147180559945309417232121458;
 
 // --- real
@@ -50,6 +49,9 @@ struct LogAddExp {
   }
 };
 
+/// Some C libraries' acosh() has numbers for arguments below 1.
+double arc_hyperbolic_cosine(double x) noexcept { return x < 1 ? kNaN : std::acosh(x); }
+
 template <Elementwise Operation, double (*F)(double)>
 constexpr KernelRow row() {
   return kernels::kernel_row<Operation, Call<F>, dtype_sets::kRealFloating>();
@@ -57,7 +59,7 @@ constexpr KernelRow row() {
 
 constexpr auto kRows = std::to_array<KernelRow>({
     row<kAcos, std::acos>(),
-    row<kAcosh, std::acosh>(),
+    row<kAcosh, arc_hyperbolic_cosine>(),
     row<kAsin, std::asin>(),
     row<kAsinh, std::asinh>(),
     row<kAtan, std::atan>(),
@@ -82,60 +84,15 @@ constexpr auto kRows = std::to_array<KernelRow>({
 
 // --- complex
 
-template <Z (*F)(const Z&)>
+template <Z (*F)(Z)>
 struct ComplexCall {
   template <class T>
   static T apply(T x) noexcept {
     using Part = typename T::Part;
-    const Z out = F(Z(x.real, x.imag));
-    return {static_cast<Part>(out.real()), static_cast<Part>(out.imag())};
+    const Z out = F({x.real, x.imag});
+    return {static_cast<Part>(out.real), static_cast<Part>(out.imag)};
   }
 };
-
-Z logarithm2(const Z& z) noexcept {
-  const Z out = std::log(z);
-  return {out.real() / kLogarithmOf2, out.imag() / kLogarithmOf2};
-}
-
-/// expm1(a) cos(b) + (cos(b) - 1) + j exp(a) sin(b): no difference of near numbers at 0.
-Z exponential_minus_1(const Z& z) noexcept {
-  const double a = z.real(), b = z.imag();
-  if (b == 0) return {std::expm1(a) + 0.0, b};
-  if (!is_finite(b)) {
-    if (a == -kInfinity) return {-1.0, functors::with_sign(0.0, b)};
-    return {a == kInfinity ? kInfinity : kNaN, kNaN};
-  }
-  if (a == -kInfinity) return {-1.0, 0.0 * std::sin(b)};
-  const double half = std::sin(b / 2);
-  return {std::expm1(a) * std::cos(b) - 2 * half * half, std::exp(a) * std::sin(b)};
-}
-
-/// The real part by log1p of |1 + z|^2 - 1, in the wider format where z is near -2 or 0.
-Z logarithm_of_1_plus(const Z& z) noexcept {
-  const double a = z.real(), b = z.imag();
-  if (!is_finite(a) || !is_finite(b) || std::fabs(a) > 1e100 || std::fabs(b) > 1e100)
-    return std::log(Z(1.0 + a, b));
-  if (b == 0 && a >= -1) return {std::log1p(a), b};
-  const long double wide = a;
-  const long double excess = wide * (2 + wide) + static_cast<long double>(b) * b;
-  const double real = excess > -0.5L ? static_cast<double>(std::log1p(excess) / 2)
-                                     : std::log(std::hypot(1.0 + a, b));
-  return {real, std::atan2(b, 1.0 + a)};
-}
-
-/// At an infinite real part the imaginary part is +0 or -0 with the sign of b, as the standard
-/// says; C99 gives it the sign of sin(2b).
-Z hyperbolic_tangent(const Z& z) noexcept {
-  if (is_infinite(z.real()))
-    return {functors::with_sign(1.0, z.real()), functors::with_sign(0.0, z.imag())};
-  return std::tanh(z);
-}
-
-/// tan(z) = -j tanh(jz)
-Z tangent(const Z& z) noexcept {
-  const Z out = hyperbolic_tangent(Z(-z.imag(), z.real()));
-  return {out.imag(), -out.real()};
-}
 
 struct Magnitude {
   template <class T>
@@ -169,15 +126,18 @@ struct ComplexSign {
   }
 };
 
+bool is_zero(Z x) noexcept { return x.real == 0 && x.imag == 0; }
+bool is_finite_number(Z x) noexcept { return is_finite(x.real) && is_finite(x.imag); }
+
 /// x to a small integer by squaring, in the wider format; otherwise exp(y log(x)).
-Z power(const Z& x, const Z& y) noexcept {
+Z power(Z x, Z y) noexcept {
   constexpr double kMostMultiplied = 64;
-  const double n = y.real();
-  if (y == Z{}) return 1.0;
-  const bool is_small = y.imag() == 0 && std::fabs(n) <= kMostMultiplied && n == std::trunc(n);
-  if (is_small && is_finite(x.real()) && is_finite(x.imag())) {
+  const double n = y.real;
+  if (is_zero(y)) return {1, 0};
+  const bool is_small = y.imag == 0 && std::fabs(n) <= kMostMultiplied && n == std::trunc(n);
+  if (is_small && is_finite_number(x)) {
     using Wide = Complex<long double>;
-    Wide base{x.real(), x.imag()}, out{};
+    Wide base{x.real, x.imag}, out{};
     bool is_first = true;  // a product with 1 + 0j would lose the signs of zeros
     for (int left = static_cast<int>(std::fabs(n)); left != 0; left >>= 1) {
       if (left & 1) {
@@ -186,51 +146,54 @@ Z power(const Z& x, const Z& y) noexcept {
       }
       base = functors::Multiply::apply(base, base);
     }
-    const Z product(static_cast<double>(out.real), static_cast<double>(out.imag));
-    if (is_finite(product.real()) && is_finite(product.imag()) && product != Z{}) {
+    const Z product{static_cast<double>(out.real), static_cast<double>(out.imag)};
+    if (is_finite_number(product) && !is_zero(product)) {
       if (n > 0) return product;
-      const auto inverse = functors::complex_reciprocal<double>({product.real(), product.imag()});
+      const auto inverse = functors::complex_reciprocal<double>({product.real, product.imag});
       return {inverse.real, inverse.imag};
     }
   }
-  if (x == Z{}) return n > 0 ? Z{} : Z(kNaN, kNaN);
-  return std::exp(y * std::log(x));
+  if (is_zero(x)) return n > 0 ? Z{} : Z{kNaN, kNaN};
+  const auto [size, angle] = complex_functions::logarithm(x);
+  using Factor = std::complex<double>;  // products of infinite numbers by C99's annex G
+  const Factor product = Factor(y.real, y.imag) * Factor(size, angle);
+  return complex_functions::exponential({product.real(), product.imag()});
 }
 
 struct Power {
   template <class T>
   static T apply(T x, T y) noexcept {
     using Part = typename T::Part;
-    const Z out = power(Z(x.real, x.imag), Z(y.real, y.imag));
-    return {static_cast<Part>(out.real()), static_cast<Part>(out.imag())};
+    const Z out = power({x.real, x.imag}, {y.real, y.imag});
+    return {static_cast<Part>(out.real), static_cast<Part>(out.imag)};
   }
 };
 
-template <Elementwise Operation, Z (*F)(const Z&)>
+template <Elementwise Operation, Z (*F)(Z)>
 constexpr KernelRow complex_row() {
   return kernels::kernel_row<Operation, ComplexCall<F>, dtype_sets::kComplex>();
 }
 
 constexpr auto kComplexRows = std::to_array<KernelRow>({
-    complex_row<kAcos, std::acos>(),
-    complex_row<kAcosh, std::acosh>(),
-    complex_row<kAsin, std::asin>(),
-    complex_row<kAsinh, std::asinh>(),
-    complex_row<kAtan, std::atan>(),
-    complex_row<kAtanh, std::atanh>(),
-    complex_row<kCos, std::cos>(),
-    complex_row<kCosh, std::cosh>(),
-    complex_row<kExp, std::exp>(),
-    complex_row<kExpm1, exponential_minus_1>(),
-    complex_row<kLog, std::log>(),
-    complex_row<kLog10, std::log10>(),
-    complex_row<kLog1p, logarithm_of_1_plus>(),
-    complex_row<kLog2, logarithm2>(),
-    complex_row<kSin, std::sin>(),
-    complex_row<kSinh, std::sinh>(),
-    complex_row<kSqrt, std::sqrt>(),
-    complex_row<kTan, tangent>(),
-    complex_row<kTanh, hyperbolic_tangent>(),
+    complex_row<kAcos, complex_functions::arc_cosine>(),
+    complex_row<kAcosh, complex_functions::arc_hyperbolic_cosine>(),
+    complex_row<kAsin, complex_functions::arc_sine>(),
+    complex_row<kAsinh, complex_functions::arc_hyperbolic_sine>(),
+    complex_row<kAtan, complex_functions::arc_tangent>(),
+    complex_row<kAtanh, complex_functions::arc_hyperbolic_tangent>(),
+    complex_row<kCos, complex_functions::cosine>(),
+    complex_row<kCosh, complex_functions::hyperbolic_cosine>(),
+    complex_row<kExp, complex_functions::exponential>(),
+    complex_row<kExpm1, complex_functions::exponential_minus_1>(),
+    complex_row<kLog, complex_functions::logarithm>(),
+    complex_row<kLog10, complex_functions::logarithm10>(),
+    complex_row<kLog1p, complex_functions::logarithm_of_1_plus>(),
+    complex_row<kLog2, complex_functions::logarithm2>(),
+    complex_row<kSin, complex_functions::sine>(),
+    complex_row<kSinh, complex_functions::hyperbolic_sine>(),
+    complex_row<kSqrt, complex_functions::square_root>(),
+    complex_row<kTan, complex_functions::tangent>(),
+    complex_row<kTanh, complex_functions::hyperbolic_tangent>(),
     kernels::kernel_row<kAbs, Magnitude, dtype_sets::kComplex>(),
     kernels::kernel_row<kSign, ComplexSign, dtype_sets::kComplex>(),
     kernels::kernel_row<kPow, Power, dtype_sets::kComplex>(),
