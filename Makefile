@@ -164,7 +164,7 @@ gate-tsan: $(VENV)/build $(VENV)/test ## C++ tests and races under TSAN, on an i
 gate-test-freethreaded: $(VENV)/build $(VENV)/test ## the test suite on a free-threaded CPython with the GIL off; builds one the first time
 	$(BIN)/python tools/gates/freethreaded.py $(TESTS)
 
-gate-test-long: $(VENV)/package $(VENV)/test ## a million races on each kind of capsule, ten times the Hypothesis examples, every simulated driver
+gate-test-long: $(VENV)/package $(VENV)/test ## a million races on each kind of capsule, ten times the Hypothesis examples, every simulated driver, functions of every number
 	echo "== two threads on one object, a million rounds on each kind of capsule"
 	$(BIN)/python -m pytest -q --lockstep-rounds=200000 --durations=3 tests/dlpack/test_lockstep.py
 	seed=$(or $(SEED),$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')) && \
@@ -172,8 +172,8 @@ gate-test-long: $(VENV)/package $(VENV)/test ## a million races on each kind of 
 	  $(BIN)/python -m pytest -q --long=10 --hypothesis-seed=$$seed --durations=3 $$(grep -rl --include='test_*.py' 'hypothesis import' tests)
 	echo "== every simulated driver, and every driver call that can fail"
 	$(BIN)/python -m pytest -q --long=2 --durations=3 -m long tests/devices/test_gpu.py tests/fakegpu
-	echo "== functions of every 16-bit floating-point number"
-	$(BIN)/python -m pytest -q --long=2 --durations=3 -m long tests/compute
+	echo "== functions of every 16-bit and 32-bit floating-point number, an hour on two processors"
+	$(BIN)/python -m pytest -q --long=2 --durations=3 --numprocesses=auto --dist=worksteal -m long tests/compute
 
 # Each target from a checkout and an environment of its own: what it needs must be in its groups.
 gate-fresh: ## demo, docs and check in a clean checkout, each in an environment of its own
