@@ -40,9 +40,13 @@ ConversionChain::ConversionChain(const DType& to, const DType& from,
   push_cast(to.scalar(), from.scalar());
   buffers_dst_ = !to.is_packed();
   if (to.is_packed()) push(move_kernel(to, padded(to)), to.stored_bits());
+  const auto elements = [](int bits) {
+    return kBufferBytes >> std::countr_zero(static_cast<unsigned>(bits) / 8);
+  };
   int widest = std::max(src_bits_, 8);
-  for (int step = 0; step < count_; ++step) widest = std::max(widest, bits_[step]);
-  chunk_ = (kBufferBytes >> std::countr_zero(static_cast<unsigned>(widest) / 8));
+  for (int step = 0; step + 1 < count_; ++step) widest = std::max(widest, bits_[step]);
+  chunk_ = elements(widest);
+  scattered_chunk_ = elements(std::max(widest, bits_[count_ - 1]));
 }
 
 void ConversionChain::push(Kernel kernel, int output_bits) noexcept {
@@ -52,16 +56,20 @@ void ConversionChain::push(Kernel kernel, int output_bits) noexcept {
 }
 
 /// Pairs without a direct kernel go through float32 or complex64, which hold every value of the
-/// source that is in the range of the destination exactly: each conversion rounds once.
+/// source that is in the range of the destination exactly, or from real to complex numbers through
+/// the type of the parts: each conversion rounds once.
 void ConversionChain::push_cast(ScalarType to, ScalarType from) noexcept {
   const auto stored = [](ScalarType type) { return (int{info_of(type).bits} + 7) / 8 * 8; };
   if (const Kernel direct = table_->cast(to, from); direct != nullptr) {
     push(direct, stored(to));
     return;
   }
-  const ScalarType via =
-      info_of(from).kind == Kind::kComplex ? ScalarType::kComplex64 : ScalarType::kFloat32;
-  push(table_->cast(via, from), stored(via));
+  ScalarType via = ScalarType::kFloat32;
+  if (to == ScalarType::kComplex128 && info_of(from).kind != Kind::kComplex)
+    via = ScalarType::kFloat64;
+  else if (info_of(from).kind == Kind::kComplex)
+    via = ScalarType::kComplex64;
+  push_cast(via, from);
   push(table_->cast(to, via), stored(to));
 }
 
@@ -73,8 +81,9 @@ void ConversionChain::apply(const StridedSpan& dst, const StridedSpan& src,
   const bool scatters = buffers_dst_ && is_long && dst.stride != bits_[count_ - 1];
   if (count_ == 1 && !gathers && !scatters) return steps_[0](dst, src, count);
   alignas(64) std::byte buffers[3][kBufferBytes];
-  for (std::int64_t done = 0; done < count; done += chunk_) {
-    const std::int64_t chunk = std::min(chunk_, count - done);
+  const std::int64_t most = scatters ? scattered_chunk_ : chunk_;
+  for (std::int64_t done = 0; done < count; done += most) {
+    const std::int64_t chunk = std::min(most, count - done);
     StridedSpan input = src.at(done * src.stride);
     if (gathers) {
       const StridedSpan contiguous{buffers[2], src_bits_, 0, src.width};

@@ -29,7 +29,8 @@ class ConversionChain {
   int bits_[kMaxSteps];  // of one element of the output of a step
   int count_ = 0;
   int src_bits_;
-  std::int64_t chunk_ = 0;  // elements that fit each buffer
+  std::int64_t chunk_ = 0;            // elements that fit each buffer
+  std::int64_t scattered_chunk_ = 0;  // the same if the last output is buffered, too
   // Conversion kernels are vectorized for contiguous elements only. Other spans are copied through
   // a contiguous buffer first.
   bool buffers_src_ = false;

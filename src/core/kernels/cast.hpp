@@ -17,7 +17,7 @@ namespace {
 /// Types that C++ converts itself. The others have kernels from and to float32 or complex64,
 /// through which the remaining pairs go (see ConversionChain::push_cast()), from types with values
 /// that float32 would round, and from 16-bit floats to double, in which functions of them are
-/// computed.
+/// computed. complex64 and complex128 are made of their parts' type only.
 template <class T>
 concept Native = std::is_arithmetic_v<T> || is_bool<T> || WideComplex<T>;
 
@@ -26,6 +26,8 @@ template <class S, class D>
 constexpr bool is_direct() {
   if constexpr (std::is_same_v<S, D>)
     return false;  // needs no conversion
+  else if constexpr (WideComplex<D> && !Complex<S>)
+    return std::is_same_v<S, typename ComplexPart<D>::type>;
   else if constexpr (Native<S> && Native<D>)
     return !WideComplex<S> || WideComplex<D> || is_bool<D>;
   else if constexpr (Small<S>)
@@ -38,6 +40,15 @@ constexpr bool is_direct() {
     return std::is_floating_point_v<S> || WideComplex<S>;  // to complex32
 }
 
+/// In a form that g++ vectorizes for every pair of sizes.
+template <class D, class S>
+constexpr D converted(S value) noexcept {
+  if constexpr (is_bool<S> && std::is_floating_point_v<D>)
+    return value.byte != 0 ? D{1} : D{0};
+  else
+    return convert<D>(value);
+}
+
 template <class S, class D>
 inline void cast_strided(std::byte* __restrict dst, const std::byte* __restrict src,
                          std::int64_t dst_step, std::int64_t src_step,
@@ -45,8 +56,14 @@ inline void cast_strided(std::byte* __restrict dst, const std::byte* __restrict 
   for (std::int64_t i = 0; i < count; ++i) {
     S value;
     std::memcpy(&value, src + i * src_step, sizeof(S));  // neither side need be aligned
-    const D result = convert<D>(value);
-    std::memcpy(dst + i * dst_step, &result, sizeof(D));
+    if constexpr (WideComplex<D>) {                      // S is the type of the parts
+      const S parts[2] = {value, S{}};
+      std::memcpy(dst + i * dst_step, &parts[0], sizeof(S));
+      std::memcpy(dst + i * dst_step + sizeof(S), &parts[1], sizeof(S));
+    } else {
+      const D result = converted<D>(value);
+      std::memcpy(dst + i * dst_step, &result, sizeof(D));
+    }
   }
 }
 
