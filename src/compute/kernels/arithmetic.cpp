@@ -2,6 +2,7 @@
 #include "compute/ops/functors/arithmetic.hpp"
 
 #include "compute/kernels/families.hpp"
+#include "compute/kernels/floor_division.hpp"
 #include "compute/kernels/kernel_rows.hpp"
 
 namespace refarray::core::kernels {
@@ -11,13 +12,23 @@ using enum Elementwise;
 using dtype_sets::kInteger;
 using dtype_sets::kRealValued;
 
+struct DivisionLoops {
+  template <class F, class T, class R>
+  static constexpr ElementwiseFunction kKernel = [] {
+    if constexpr (std::is_floating_point_v<T>)
+      return &floor_division_kernel<F, T>;
+    else
+      return &binary_kernel<F, T, R>;
+  }();
+};
+
 constexpr auto kRows = std::to_array<KernelRow>({
     kernel_row<kAdd, functors::Add>(),
     kernel_row<kSubtract, functors::Subtract>(),
     kernel_row<kMultiply, functors::Multiply>(),
     kernel_row<kDivide, functors::Divide>(),
-    kernel_row<kRemainder, functors::Remainder>(),
-    kernel_row<kFloorDivide, functors::FloorDivide>(),
+    kernel_row<kRemainder, functors::Remainder, kRealValued, DivisionLoops>(),
+    kernel_row<kFloorDivide, functors::FloorDivide, kRealValued, DivisionLoops>(),
     kernel_row<kPow, functors::IntegerPower, kInteger>(),
     kernel_row<kNegative, functors::Negative>(),
     kernel_row<kPositive, functors::Positive>(),

@@ -34,8 +34,15 @@ struct KernelRow {
   KernelsByType kernels;
 };
 
+/// The loops of kernels of two inputs, unless a row names others.
+struct ElementLoops {
+  template <class F, class T, class R>
+  static constexpr ElementwiseFunction kKernel = &binary_kernel<F, T, R>;
+};
+
 /// Functor `F` for the dtypes that the function accepts, or for those of `Only`.
-template <Elementwise Operation, class F, DtypeSet Only = row_of(Operation).accepts>
+template <Elementwise Operation, class F, DtypeSet Only = row_of(Operation).accepts,
+          class Loops = ElementLoops>
 constexpr KernelRow kernel_row() {
   const auto kernel = []<std::size_t Row>() -> ElementwiseFunction {
     using T = ComputedType<Row>;
@@ -44,7 +51,7 @@ constexpr KernelRow kernel_row() {
     } else if constexpr (row_of(Operation).inputs == 1) {
       return &unary_kernel<F, T, decltype(F::apply(T{}))>;
     } else {
-      return &binary_kernel<F, T, decltype(F::apply(T{}, T{}))>;
+      return Loops::template kKernel<F, T, decltype(F::apply(T{}, T{}))>;
     }
   };
   return [&]<std::size_t... Rows>(std::index_sequence<Rows...>) {
