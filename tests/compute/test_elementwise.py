@@ -16,7 +16,7 @@ from helpers.cases import run_each
 from oracles import arithmetic, real_functions
 from oracles.arithmetic import floor_divide, remainder
 from oracles.checks import assert_dtype, assert_elements, assert_within, error, flat, same
-from oracles.formats import COMPLEX, FORMATS, INTEGERS, REAL_FLOATS, rounded
+from oracles.formats import COMPLEX, FORMATS, INTEGERS, REAL_FLOATS, limits, rounded
 from oracles.functions import BINARY, INEXACT, UNARY
 from oracles.layouts import gapless, misaligned, text
 from oracles.samples import pairs, samples
@@ -249,6 +249,56 @@ def test_tiny_negative_quotients_have_the_floor_minus_one(dtype: str) -> None:
         assert (x // large).tolist() == [0.0, -1.0, -1.0]
         assert (x // -large).tolist() == [-1.0, 0.0, 0.0]
         assert (x % large).tolist() == [form.smallest, large, large]
+
+
+@run_each(
+    ("a", "b", "greater", "lesser"),
+    [
+        (0.0, 0.0, 0.0, 0.0),
+        (-0.0, 0.0, 0.0, -0.0),
+        (0.0, -0.0, 0.0, -0.0),
+        (-0.0, -0.0, -0.0, -0.0),
+    ],
+)
+def test_of_two_zeros_the_positive_one_is_greater(
+    a: float, b: float, greater: float, lesser: float
+) -> None:
+    for dtype in REAL_FLOATS:
+        x, y = (xp.full(100, each, dtype=dtype) for each in (a, b))
+        for isa in ISAS:
+            with instruction_set(isa):
+                assert repr(xp.maximum(x, y).tolist()) == repr([greater] * 100)
+                assert repr(xp.minimum(x, y).tolist()) == repr([lesser] * 100)
+
+
+# --- Integers x // y and x % y of one y, whose reciprocal they are multiplied by
+
+
+def divisors(dtype: str) -> list[int]:
+    """All of 8 bits; otherwise powers of two, the limits, small ones, and their neighbours."""
+    low, high = limits(dtype)
+    if high < 256:
+        return list(range(low, high + 1))
+    powers = [1 << bit for bit in range(high.bit_length() + 1)]
+    near = {sign * each + i for each in (*powers, high, 10, 1000) for sign in (1, -1)
+            for i in (-1, 0, 1)}  # fmt: skip
+    return sorted(each for each in near if low <= each <= high)
+
+
+@run_each("dtype", INTEGERS)
+def test_integers_by_one_divisor(dtype: str) -> None:
+    low, high = limits(dtype)
+    small = divisors(dtype)
+    for y in small:
+        edges = [] if y == 0 else [low // y * y, high // y * y, (high // 2 + 1) // y * y]
+        a = [*small, *(v for each in edges for v in (each - 1, each) if low <= v <= high)]
+        x = xp.asarray(a, dtype=dtype)
+        floors = [arithmetic.INTEGER_BINARY["floor_divide"](v, y, dtype) for v in a]
+        rests = [arithmetic.INTEGER_BINARY["remainder"](v, y, dtype) for v in a]
+        for isa in ISAS:
+            with instruction_set(isa):
+                assert (x // y).tolist() == floors, (y, isa)
+                assert (x % y).tolist() == rests, (y, isa)
 
 
 # --- Layouts

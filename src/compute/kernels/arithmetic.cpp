@@ -4,6 +4,7 @@
 #include "compute/kernels/families.hpp"
 #include "compute/kernels/floor_division.hpp"
 #include "compute/kernels/kernel_rows.hpp"
+#include "compute/kernels/repeated_divisor.hpp"
 
 namespace refarray::core::kernels {
 namespace {
@@ -13,12 +14,12 @@ using dtype_sets::kInteger;
 using dtype_sets::kRealValued;
 
 struct DivisionLoops {
-  template <class F, class T, class R>
+  template <class F, class T, class>
   static constexpr ElementwiseFunction kKernel = [] {
     if constexpr (std::is_floating_point_v<T>)
       return &floor_division_kernel<F, T>;
     else
-      return &binary_kernel<F, T, R>;
+      return &integer_division_kernel<F, T>;
   }();
 };
 
