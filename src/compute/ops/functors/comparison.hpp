@@ -40,32 +40,42 @@ using GreaterEqual = Comparison<[](auto x, auto y) { return y <= x; }>;
 
 /// The greater of two numbers: NaN if one is NaN, and +0 rather than -0.
 struct Maximum {
+  /// Of vectors too.
+  template <class T>
+  static constexpr auto prefers(T x, T y) noexcept {
+    return x > y;
+  }
   template <class T>
   static constexpr T apply(T x, T y) noexcept {
     if constexpr (is_real_floating<T>) {
-      const T greater = x > y ? x : y;  // y if one is NaN
+      const T greater = prefers(x, y) ? x : y;  // y if one is NaN
       const T of_equals = std::bit_cast<T>(
           static_cast<Bits<T>>(std::bit_cast<Bits<T>>(x) & std::bit_cast<Bits<T>>(y)));
       const T out = x == y ? of_equals : greater;
       return is_nan(x) ? x : out;
     } else {
-      return x > y ? x : y;
+      return prefers(x, y) ? x : y;
     }
   }
 };
 
 /// The lesser of two numbers: NaN if one is NaN, and -0 rather than +0.
 struct Minimum {
+  /// Of vectors too.
+  template <class T>
+  static constexpr auto prefers(T x, T y) noexcept {
+    return x < y;
+  }
   template <class T>
   static constexpr T apply(T x, T y) noexcept {
     if constexpr (is_real_floating<T>) {
-      const T lesser = x < y ? x : y;  // y if one is NaN
+      const T lesser = prefers(x, y) ? x : y;  // y if one is NaN
       const T of_equals = std::bit_cast<T>(
           static_cast<Bits<T>>(std::bit_cast<Bits<T>>(x) | std::bit_cast<Bits<T>>(y)));
       const T out = x == y ? of_equals : lesser;
       return is_nan(x) ? x : out;
     } else {
-      return x < y ? x : y;
+      return prefers(x, y) ? x : y;
     }
   }
 };
