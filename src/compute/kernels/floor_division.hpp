@@ -67,9 +67,8 @@ constexpr double kEndOfFloors = 0x1p52;  // of those whose floors divide_far() t
 }
 
 /// Of y >= 0. Not exact: NaN, infinities, y = 0, overflows, and quotients from kEnd on.
-[[gnu::always_inline]] inline Division divide(Doubles x, Doubles y) noexcept {
+[[gnu::always_inline]] inline Division divide(Doubles x, Doubles y, Doubles quotient) noexcept {
   constexpr double kRounding = 0x1.8p52;  // added to a number, it leaves an integer
-  const Doubles quotient = x / y;
   const Doubles nearest = (quotient + kRounding) - kRounding;
   const Doubles rest = subtract(x, nearest, y);
   const Words is_above = rest < 0.0;
@@ -79,16 +78,17 @@ constexpr double kEndOfFloors = 0x1p52;  // of those whose floors divide_far() t
 
 /// The same for quotients up to `end`: 25 bits of them at a time.
 [[gnu::always_inline]] inline Division divide_far(Doubles x, Doubles y, double end) noexcept {
-  Doubles whole{};
+  Doubles quotient = x / y, whole{};
   for (;;) {
-    const Doubles quotient = x / y, size = magnitude(quotient);
+    const Doubles size = magnitude(quotient);
     const Words is_large = (size >= kEnd) & (size < end);
     if (all(~is_large)) break;
     const Doubles part = (Doubles)(bits(quotient) & -(std::int64_t{1} << 28) & is_large);
     x = subtract(x, part, y);
     whole += part;
+    quotient = x / y;
   }
-  Division out = divide(x, y);
+  Division out = divide(x, y, quotient);
   out.floor += whole;
   return out;
 }
@@ -124,7 +124,7 @@ template <class F, class T>
 [[gnu::always_inline]] inline void divide_block(std::byte* out, const std::byte* x,
                                                 const std::byte* y) noexcept {
   const Operands operands = load_operands<T>(x, y);
-  const Division division = divide(operands.x, operands.y);
+  const Division division = divide(operands.x, operands.y, operands.x / operands.y);
   if (!all(division.is_exact)) [[unlikely]]
     return divide_slowly<F, T>(out, x, y);
   store(out, converted<Packed<T>>(result_of<F>(division, operands)));
