@@ -80,6 +80,11 @@ constexpr auto kCorrections<Elementwise::kSin> = std::to_array<Correction>({
     {0x46199998, 0xBEB1FA5D},
     {0xC6199998, 0x3EB1FA5D},
 });
+template <>
+constexpr auto kCorrections<Elementwise::kSinh> = std::to_array<Correction>({
+    {0x3A1285FF, 0x3A1285FF},
+    {0xBA1285FF, 0xBA1285FF},
+});
 
 }  // namespace
 }  // namespace refarray::core::math
