@@ -178,7 +178,10 @@ def test_variance_is_computed_in_float64_in_two_passes(isa: str, dtype: str) -> 
 REDUCED = ["sum", "prod", "mean", "min", "max", "any", "all", "count_nonzero", "argmin", "argmax"]
 
 
-@pytest.mark.parametrize("shape", [(3, 70), (70, 3), (40, 300), (3000, 9), (65, 1100), (1, 5000)])
+@pytest.mark.parametrize(
+    "shape",
+    [(3, 70), (70, 3), (40, 1), (40, 16), (40, 300), (3000, 9), (65, 1100), (1, 5000)],
+)
 @pytest.mark.parametrize("dtype", [*SIZES, "float16", "bfloat16", "int16", "int32"])
 def test_layout_does_not_change_the_bits(isa: str, dtype: str, shape: tuple[int, int]) -> None:
     count = shape[0] * shape[1]
@@ -249,6 +252,17 @@ def test_nan_and_zeros_of_minima(isa: str, dtype: str) -> None:
     negative = xp.asarray([-0.0, -0.0], dtype=kind)
     assert math.copysign(1, xp.sum(negative).item()) == -1
     assert math.copysign(1, xp.sum(xp.zeros(0, dtype=kind)).item()) == 1
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "float64"])
+def test_places_in_short_rows(isa: str, dtype: str) -> None:
+    for count in (1, 2, 31, 32, 127, 128):
+        x = xp.ones((70, count), dtype=dtype)
+        places = [7 * i % count for i in range(70)]
+        for i, place in enumerate(places):
+            x[i, place] = 0
+        assert xp.argmin(x, axis=1).tolist() == places, (isa, count)
+        assert xp.argmax(1 - x, axis=1).tolist() == places, (isa, count)
 
 
 @pytest.mark.parametrize("name", ["min", "max", "argmin", "argmax"])

@@ -75,11 +75,33 @@ struct Padded {
   }
 };
 
+/// Combines the lanes of `kCount` whole vectors, a power of two.
+template <int kCount, class Op>
+[[gnu::always_inline]] inline Folded<Op> fold_vectors(const Op& op, const std::byte* in) noexcept {
+  using V = Vector<typename Op::Lane>;
+  V acc[kCount];
+  unrolled<kCount>([&](auto i) { acc[i] = op.key(load<V>(in + i * kVectorBytes)); });
+#pragma GCC unroll 4
+  for (int half = kCount / 2; half > 0; half /= 2) {
+#pragma GCC unroll 8
+    for (int i = 0; i < half; ++i) acc[i] = op.combine(acc[i], acc[i + half]);
+  }
+  return fold_vector(op, acc[0]);
+}
+
 /// Combines the 1 to kBlockBytes bytes of a block.
 template <class Op>
 inline Folded<Op> fold_block(const Op& op, const std::byte* in, std::int64_t bytes) noexcept {
   using T = typename Op::Lane;
   using V = Vector<T>;
+  switch (bytes) {
+    case 128:
+      return fold_vectors<128 / kVectorBytes>(op, in);
+    case 256:
+      return fold_vectors<256 / kVectorBytes>(op, in);
+    default:
+      break;
+  }
   if (bytes <= kVectorBytes) {
     const Padded<T, kVectorBytes> only(op.neutral(), in, bytes);
     return fold_vector(op, op.key(load<V>(only.bytes)));

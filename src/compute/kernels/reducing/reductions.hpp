@@ -81,9 +81,13 @@ struct Search {
   std::int64_t first;
   std::uint64_t flip;
 };
+inline constexpr std::int64_t kMaxLaneSearch = 127;  // an index fits an element of one byte
 using SearchKernel = void (*)(const Search& call) noexcept;
 struct SearchKernels {
   SearchKernel search;
+  /// Overwrites `best`. Elements of equal index are contiguous, and `pitch` bytes lie between those
+  /// of a sequence, which are at most kMaxLaneSearch.
+  SearchKernel search_lanes;
   std::uint64_t flip;
 };
 

@@ -56,6 +56,43 @@ void search(const Search& call) noexcept {
   }
 }
 
+/// The places of the least keys in as many sequences as X has lanes.
+template <class X, bool kFloat, class Op>
+[[gnu::always_inline]] inline void search_lane(const Op& op, const Search& call,
+                                               std::int64_t lane) noexcept {
+  using T = typename Op::Lane;
+  const std::byte* in = call.in + lane * static_cast<std::int64_t>(sizeof(T));
+  X least = unified<Op, kFloat>(op.key(load<X>(in)));
+  X place{};
+  X index{};
+  for (std::int64_t i = 1; i < call.count; ++i) {
+    in += call.pitch;
+    index += T{1};
+    const X key = unified<Op, kFloat>(op.key(load<X>(in)));
+    place = key < least ? index : place;
+    least = key < least ? key : least;
+  }
+  T keys[sizeof(X) / sizeof(T)], places[sizeof(X) / sizeof(T)];
+  __builtin_memcpy(keys, &least, sizeof keys);
+  __builtin_memcpy(places, &place, sizeof places);
+  for (std::size_t i = 0; i < sizeof(X) / sizeof(T); ++i)
+    call.best[lane + static_cast<std::int64_t>(i)] = {keys[i], call.first + places[i]};
+}
+
+template <class T, bool kFloat>
+void search_lanes(const Search& call) noexcept {
+  const Least<T, kFloat> op(call.flip);
+  constexpr std::int64_t kWide = kVectorBytes / sizeof(T);
+  std::int64_t lane = 0;
+  for (; lane + kWide <= call.rows; lane += kWide) search_lane<Vector<T>, kFloat>(op, call, lane);
+  for (; lane < call.rows; ++lane) search_lane<T, kFloat>(op, call, lane);
+}
+
+template <class T, bool kFloat>
+constexpr SearchKernels kernels_of(std::uint64_t flip) noexcept {
+  return {&search<T, kFloat>, &search_lanes<T, kFloat>, flip};
+}
+
 }  // namespace
 
 /// `dtype` is a real one, but neither float16 nor bfloat16.
@@ -63,16 +100,17 @@ SearchKernels search_kernels(bool greatest, ScalarType dtype) noexcept {
   const ScalarInfo& info = info_of(dtype);
   const std::uint64_t flip = order_flip(greatest, info.kind == Kind::kUInt, info.bits);
   if (info.kind == Kind::kFloat)
-    return {info.bits == 64 ? &search<std::int64_t, true> : &search<std::int32_t, true>, flip};
+    return info.bits == 64 ? kernels_of<std::int64_t, true>(flip)
+                           : kernels_of<std::int32_t, true>(flip);
   switch (info.bits) {
     case 8:
-      return {&search<std::int8_t, false>, flip};
+      return kernels_of<std::int8_t, false>(flip);
     case 16:
-      return {&search<std::int16_t, false>, flip};
+      return kernels_of<std::int16_t, false>(flip);
     case 32:
-      return {&search<std::int32_t, false>, flip};
+      return kernels_of<std::int32_t, false>(flip);
     default:
-      return {&search<std::int64_t, false>, flip};
+      return kernels_of<std::int64_t, false>(flip);
   }
 }
 

@@ -41,7 +41,7 @@ DType work_dtype(Reduction operation, const DType& x, const DType& out) noexcept
   }
 }
 
-/// The result of no elements, in every element of `out`.
+/// The result of no elements, or the index of the first one, in every element of `out`.
 bool fill_identity(const ArrayView& out, Reduction operation, const InterruptCheck& interrupt) {
   double value = 0;
   if (operation == Reduction::kAll || operation == Reduction::kProd) value = 1;
@@ -50,12 +50,28 @@ bool fill_identity(const ArrayView& out, Reduction operation, const InterruptChe
   double parts[2] = {value, value};
   if (operation != Reduction::kMean) parts[1] = 0;
   const std::int64_t strides[kMaxRank] = {};
-  const DType dtype{out.dtype.is_complex() ? Kind::kComplex : Kind::kFloat,
-                    std::uint8_t(out.dtype.is_complex() ? 128 : 64)};
+  const DType wide{out.dtype.is_complex() ? Kind::kComplex : Kind::kFloat,
+                   std::uint8_t(out.dtype.is_complex() ? 128 : 64)};
+  const DType dtype = value == 0 ? out.dtype : wide;  // no bits are zero in every dtype
   return copy(
       out,
       {nullptr, reinterpret_cast<std::byte*>(parts), dtype, 0, true, out.ndim, out.shape, strides},
       interrupt);
+}
+
+/// Whether the reduction of one element is that element, converted.
+bool keeps_one(const ReductionWork& work, const ReductionCall& call, const DType& out) noexcept {
+  switch (call.operation) {
+    case Reduction::kAll:
+    case Reduction::kAny:
+      return true;
+    case Reduction::kCountNonzero:
+    case Reduction::kStd:
+    case Reduction::kVar:
+      return false;
+    default:
+      return work.x.dtype == out;
+  }
 }
 
 /// The results of a reduction, one or more rows of them: in `out` itself, if they can be stored
@@ -179,6 +195,10 @@ bool reduce(const ArrayView& out, const ArrayView& x, const ReductionCall& call,
   if (x.size() == 0) return fill_identity(out, call.operation, interrupt);
   const bool is_variance = call.operation == Reduction::kVar || call.operation == Reduction::kStd;
   ReductionWork work(out, x, call, work_dtype(call.operation, x.dtype, out.dtype));
+  if (work.count == 1 && work.outputs > 1) {
+    if (work.searches) return fill_identity(out, call.operation, interrupt);
+    if (keeps_one(work, call, out.dtype)) return copy(out, work.x, interrupt);
+  }
   const Results results(work, out, !is_variance);
   if (!results.compute(interrupt)) return false;
   if (call.operation == Reduction::kMean || is_variance) {

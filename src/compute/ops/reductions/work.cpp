@@ -2,6 +2,7 @@
 #include "compute/ops/reductions/work.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 
 #include "compute/kernels_in_use.hpp"
@@ -14,6 +15,10 @@ namespace {
 
 constexpr std::int64_t kTileBytes = 32 << 10;
 constexpr std::int64_t kMinColumns = 8;  // fewer outputs are gathered
+constexpr std::int64_t kMinLanes = 32;   // outputs whose short sequences are worth a tile
+// Bytes of such a sequence; the kernels read longer ones well.
+constexpr std::int64_t kShortBytes = 127;
+constexpr std::int64_t kShortSearch = 255;
 
 bool is_byte(const DType& dtype) noexcept { return dtype.bits == 8; }
 
@@ -85,7 +90,13 @@ void ReductionWork::choose_access() noexcept {
   const bool is_columnar = kept.last_extent() >= kMinColumns && std::abs(kept.last_from()) < step;
   block = kernels::kBlockBytes / in_size;
   blocks_per_piece = kernels::kBlocksPerCall;
-  if (reduced.count <= 1 && !converts && (count == 1 || reduced.last_from() == 1)) {
+  const bool is_direct =
+      reduced.count <= 1 && !converts && (count == 1 || reduced.last_from() == 1);
+  const bool is_short = count * in_size <= (searches ? kShortSearch : kShortBytes) &&
+                        count <= kernels::kMaxLaneSearch;
+  if (outputs >= kMinLanes && is_short && (searches || (out_size == in_size && !is_columnar))) {
+    access = Access::kLanes;
+  } else if (is_direct) {
     access = Access::kDirect;
   } else if (is_columnar && !searches && out_size == in_size) {
     access = Access::kColumns;
@@ -110,6 +121,8 @@ void ReductionWork::run_piece(std::int64_t first, std::int64_t last, std::int64_
       [[fallthrough]];  // deviations are computed in a tile
     case Access::kGather:
       return read_tiles(first, last, begin, end, results);
+    case Access::kLanes:
+      return read_lanes(first, last, results);
     case Access::kColumns:
       return reduce_columns(*this, first, last, begin, end, results);
   }
@@ -135,10 +148,9 @@ void ReductionWork::read_directly(std::int64_t first, std::int64_t last, std::in
   });
 }
 
-/// Copies the elements [begin, end) of the outputs [first, last) to rows of `tile`.
 void ReductionWork::gather(std::int64_t first, std::int64_t last, std::int64_t begin,
-                           std::int64_t end, std::byte* tile) const noexcept {
-  const std::int64_t width = end - begin;
+                           std::int64_t end, std::byte* tile, std::int64_t output_step,
+                           std::int64_t step) const noexcept {
   each_box(kept, first, last, 0, [&](const Box& rows) {
     each_box(reduced, begin, end, 0, [&](const Box& columns) {
       Layout from;
@@ -150,16 +162,14 @@ void ReductionWork::gather(std::int64_t first, std::int64_t last, std::int64_t b
       const int outer = from.ndim;
       push(reduced, columns);
       std::int64_t strides[kMaxRank];
-      std::int64_t next = 1;
+      std::int64_t next = step;
       for (int i = from.ndim - 1; i >= 0; --i) {
-        if (i == outer - 1) next = width;
+        if (i == outer - 1) next = output_step;
         strides[i] = next;
         next *= from.shape[i];
       }
-      const ArrayView to{nullptr,    tile + (rows.done * width + columns.done) * in_size,
-                         input,      0,
-                         false,      from.ndim,
-                         from.shape, strides};
+      std::byte* const at = tile + (rows.done * output_step + columns.done * step) * in_size;
+      const ArrayView to{nullptr, at, input, 0, false, from.ndim, from.shape, strides};
       const ArrayView source{nullptr,    x.data + (rows.from + columns.from) * x.dtype.itemsize(),
                              x.dtype,    0,
                              false,      from.ndim,
@@ -185,7 +195,7 @@ void ReductionWork::read_tiles(std::int64_t first, std::int64_t last, std::int64
     std::int64_t blocks = 0;
     for (std::int64_t at = begin; at < end; at += width, ++blocks) {
       const std::int64_t length = std::min(width, end - at);
-      gather(row, row + rows, at, at + length, tile);
+      gather(row, row + rows, at, at + length, tile, length, 1);
       for (std::int64_t i = 0; means != nullptr && i < rows; ++i)
         statistics.deviate(tile + i * length * 8, means + (row + i) * 8, 0, length);
       const bool is_only = searches || end - begin <= width;
@@ -195,6 +205,35 @@ void ReductionWork::read_tiles(std::int64_t first, std::int64_t last, std::int64
     if (searches || blocks == 1) continue;
     combine_rows(fold, partial, blocks, rows, out_size);
     std::copy_n(partial, rows * out_size, final_results);
+  }
+}
+
+/// Reduces whole outputs with one element of several of them in a vector.
+void ReductionWork::read_lanes(std::int64_t first, std::int64_t last,
+                               std::byte* results) const noexcept {
+  const Scratch memory(kTileBytes);
+  std::byte* const tile = memory.data();
+  const std::int64_t widest = kTileBytes / (count * in_size) / 64 * 64;  // whole cache lines
+  const kernels::Statistics& statistics = kernels::operations().reductions.statistics;
+  for (std::int64_t at = first; at < last; at += widest) {
+    const std::int64_t width = std::min(widest, last - at);
+    const std::int64_t pitch = width * in_size;
+    gather(at, at + width, 0, count, tile, 1, width);
+    for (std::int64_t i = 0; means != nullptr && i < count; ++i)
+      statistics.deviate(tile + i * pitch, means + at * 8, 1, width);
+    std::byte* const to = results + (at - first) * out_size;
+    if (searches) {
+      auto* const best = reinterpret_cast<kernels::Best*>(to);
+      search.search_lanes({best, tile, count, width, pitch, 0, search.flip});
+      continue;
+    }
+    // The lanes of a block are combined by halves, and each has one element at most.
+    for (std::int64_t rows = count; rows > 1;) {
+      const auto half = static_cast<std::int64_t>(std::bit_ceil(std::uint64_t(rows)) / 2);
+      fold.accumulate({tile, tile, tile + half * pitch, width * (rows - half), 1, 0, 0, fold.flip});
+      rows = half;
+    }
+    std::copy_n(tile, pitch, to);
   }
 }
 

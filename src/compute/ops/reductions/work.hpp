@@ -18,6 +18,7 @@ inline constexpr std::int64_t kStripBytes = 4096;
 enum class Access : std::uint8_t {
   kDirect,   // contiguous in the input: read in place
   kGather,   // copied or converted into a tile first, in which they are contiguous
+  kLanes,    // few: copied into a tile in which elements of equal index are contiguous
   kColumns,  // outputs are denser than the elements of one: combined row by row
 };
 
@@ -56,8 +57,11 @@ struct ReductionWork {
                      std::byte* results) const noexcept;
   void read_tiles(std::int64_t first, std::int64_t last, std::int64_t begin, std::int64_t end,
                   std::byte* results) const noexcept;
+  void read_lanes(std::int64_t first, std::int64_t last, std::byte* results) const noexcept;
+  /// Copies the elements [begin, end) of the outputs [first, last) to `tile`, in which there are
+  /// `output_step` elements from one output to the next.
   void gather(std::int64_t first, std::int64_t last, std::int64_t begin, std::int64_t end,
-              std::byte* tile) const noexcept;
+              std::byte* tile, std::int64_t output_step, std::int64_t step) const noexcept;
   void call_kernel(std::byte* results, const std::byte* in, std::int64_t length, std::int64_t rows,
                    std::int64_t pitch, std::int64_t begin) const noexcept;
 };
