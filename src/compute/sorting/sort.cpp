@@ -2,11 +2,13 @@
 #include "compute/sorting/sort.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "compute/kernels/rearranging/gather.hpp"
 #include "compute/kernels/rearranging/sort_kernels.hpp"
 #include "compute/kernels_in_use.hpp"
 #include "core/copy/copy.hpp"
+#include "core/kernels/table.hpp"
 #include "core/promotion.hpp"
 
 namespace refarray::core {
@@ -17,6 +19,13 @@ using kernels::Sorted;
 
 constexpr DType kInt64{Kind::kInt, 64};
 constexpr std::int64_t kCheckInterval = std::int64_t{1} << 17;  // elements
+// Rows up to this length are sorted in vectors that have an element of each of several rows.
+constexpr std::int64_t kMaxShort = 512;
+constexpr std::int64_t kMaxShortBytes = 2048;
+constexpr std::int64_t kMinRows = 4;
+constexpr std::int64_t kTileBytes = std::int64_t{16} << 10;  // or one cache line for each index
+constexpr std::int64_t kMaxTileRows = 1024;
+constexpr std::int64_t kCacheLine = 64;
 
 bool is_contiguous(const ArrayView& array) noexcept {
   return is_c_contiguous(array.extents(), array.stride_span());
@@ -77,6 +86,89 @@ bool each_row(const ArrayView& out, const ArrayView& in, std::int64_t count,
   return true;
 }
 
+/// Whether rows of that length are sorted as ShortRows.
+bool is_short(const DType& dtype, std::int64_t count) noexcept {
+  // A radix sort takes few passes over long integers, which seldom differ in all of their bits.
+  const bool is_long_integer = dtype.bits == 64 && dtype.kind != Kind::kFloat;
+  return count <= (is_long_integer ? kernels::kRadixWords - 1 : kMaxShort) &&
+         count * dtype.itemsize() <= kMaxShortBytes;
+}
+
+/// A tile of rows, transposed: elements of equal index are contiguous.
+class ShortRows {
+ public:
+  /// Throws kMemory.
+  ShortRows(std::int64_t count, std::int64_t size)
+      : count_(count),
+        size_(size),
+        line_(kCacheLine / size),
+        tile_bytes_(std::max(kTileBytes, count * kCacheLine)),
+        max_rows_(std::min(tile_bytes_ / (count * kCacheLine) * line_, kMaxTileRows)),
+        transpose_(kernels::table().transpose[std::countr_zero(static_cast<std::uint64_t>(size))]),
+        memory_(new_words((tile_bytes_ + kMaxTileRows + count * kernels::kLaneKeyBytes) / 8 +
+                          count + kMaxTileRows)),
+        keys_(memory_.data + tile_bytes_),
+        needs_order_(reinterpret_cast<bool*>(keys_ + count * kernels::kLaneKeyBytes)),
+        row_offsets_(reinterpret_cast<std::int64_t*>(needs_order_ + kMaxTileRows)),
+        offsets_(row_offsets_ + kMaxTileRows) {
+    for (std::int64_t i = 0; i < max_rows_; ++i) row_offsets_[i] = i * count * size;
+  }
+
+  std::int64_t max_rows() const noexcept { return max_rows_; }
+  bool needs_order(std::int64_t row) const noexcept { return needs_order_[row]; }
+
+  void sort(std::byte* to, const std::byte* from, std::int64_t rows, ScalarType dtype,
+            bool descending) const noexcept {
+    const std::int64_t lanes = (rows + line_ - 1) / line_ * line_, pitch = lanes * size_;
+    if (rows < lanes) std::fill_n(memory_.data, count_ * pitch, std::byte{0});
+    for (std::int64_t i = 0; i < count_; ++i) offsets_[i] = i * pitch;
+    transpose_({memory_.data, offsets_, from, count_ * size_, rows, count_, false});
+    kernels::operations().sorting->sort_lanes(
+        dtype, {memory_.data, count_, lanes, pitch, descending, keys_, needs_order_});
+    transpose_({to, row_offsets_, memory_.data, pitch, count_, rows, false});
+  }
+
+ private:
+  std::int64_t count_;  // elements of a row
+  std::int64_t size_;   // bytes of an element
+  std::int64_t line_;   // elements of a cache line
+  std::int64_t tile_bytes_;
+  std::int64_t max_rows_;
+  kernels::TileKernel transpose_;
+  Array memory_;  // begins with the tile
+  std::byte* keys_;
+  bool* needs_order_;
+  std::int64_t* row_offsets_;  // bytes: of the rows, and of indices in the tile
+  std::int64_t* offsets_;
+};
+
+/// `in` is not `out`: `sort_one` sorts rows once more of which the order matters.
+template <class SortOne>
+bool sort_short_rows(const ArrayView& out, const ArrayView& in, bool descending,
+                     const InterruptCheck& interrupt, SortOne sort_one) {
+  const std::int64_t count = in.shape[in.ndim - 1], rows = in.size() / count;
+  const std::int64_t row_bytes = count * in.dtype.itemsize();
+  const ScalarType dtype = computable_scalar(in.dtype);
+  const ShortRows tile(count, in.dtype.itemsize());
+  std::int64_t since_check = 0;
+  for (std::int64_t at = 0; at < rows; at += tile.max_rows()) {
+    const std::int64_t height = std::min(tile.max_rows(), rows - at);
+    const std::byte* const from = in.data + at * row_bytes;
+    std::byte* const to = out.data + at * row_bytes;
+    tile.sort(to, from, height, dtype, descending);
+    for (std::int64_t row = 0; row < height; ++row) {
+      const std::int64_t offset = row * row_bytes;
+      if (tile.needs_order(row) && sort_one(from + offset, to + offset) == Sorted::kInterrupted)
+        return false;
+    }
+    since_check += height * count;
+    if (since_check < kCheckInterval || at + height == rows) continue;
+    if (interrupt()) return false;
+    since_check = 0;
+  }
+  return true;
+}
+
 bool sort_rows(const ArrayView& out, const ArrayView& in, bool descending,
                const InterruptCheck& interrupt) {
   const std::int64_t count = in.shape[in.ndim - 1];
@@ -84,12 +176,15 @@ bool sort_rows(const ArrayView& out, const ArrayView& in, bool descending,
   const std::int64_t itemsize = in.dtype.itemsize();
   const Array scratch = new_words(kernels::sort_scratch_words(count, itemsize));
   Array order;
-  return each_row(out, in, count, interrupt, [&](const std::byte* from, std::byte* to) {
+  const auto sort_one = [&](const std::byte* from, std::byte* to) {
     const SortCall call{to, from, count, descending, words(scratch), &interrupt};
     const Sorted result = kernels::operations().sorting->sort(dtype, call);
     if (result != Sorted::kNeedsOrder) return result;
     return sort_by_order(dtype, call, itemsize, order);
-  });
+  };
+  if (is_short(in.dtype, count) && in.size() >= kMinRows * count && in.data != out.data)
+    return sort_short_rows(out, in, descending, interrupt, sort_one);
+  return each_row(out, in, count, interrupt, sort_one);
 }
 
 bool order_rows(const ArrayView& out, const ArrayView& in, bool descending,

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from helpers.cases import run_each
+from oracles.switches import ISAS, instruction_set
 from properties.models.searching import order_of, sort_key
 
 import refarray as xp
@@ -61,6 +62,19 @@ def test_sorting_is_stable(dtype: str, descending: bool, size: int) -> None:
         assert out.dtype == x.dtype
         assert same(out.tolist(), [values[i] for i in order])
         assert same(x.tolist(), values)
+
+
+@run_each("count", [1, 2, 7, 16, 33, 200, 256, 512])
+@run_each("descending", [False, True])
+@run_each("dtype", DTYPES)
+def test_rows_are_sorted_as_each_alone(dtype: str, descending: bool, count: int) -> None:
+    x = xp.reshape(some_values(random.Random(count), 21 * count, dtype), (21, count))
+    alone = b"".join(xp.sort(x[i], descending=descending).tobytes() for i in range(21))
+    for isa in (ISAS[0], ISAS[-1]):
+        with instruction_set(isa):
+            assert xp.sort(x, descending=descending).tobytes() == alone, isa
+            across = xp.sort(xp.copy(x.mT), axis=0, descending=descending)
+            assert across.mT.tobytes() == alone, isa
 
 
 @pytest.mark.parametrize("dtype", ["int64", "uint64", "float64"])

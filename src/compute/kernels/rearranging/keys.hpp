@@ -13,9 +13,11 @@ namespace {
 enum class Numbers { kBool, kUnsigned, kSigned, kFloating };
 
 /// A real dtype: its bits as `Bits`, and the bits of infinity if it has one.
-template <class Bits, Numbers kNumbers, std::uint64_t kInfinity = 0>
+template <class Bits, Numbers kOfNumbers, std::uint64_t kInfinity = 0>
 struct Keys {
   using Word = Bits;
+  static constexpr Numbers kNumbers = kOfNumbers;
+  static constexpr Bits kInfinityBits = static_cast<Bits>(kInfinity);
   static constexpr Bits kTop = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
   static constexpr bool kIsFloating = kNumbers == Numbers::kFloating;
 
@@ -26,7 +28,7 @@ struct Keys {
   }
 
   static bool is_nan(Bits bits) noexcept {
-    return kIsFloating && static_cast<Bits>(bits & ~kTop) > static_cast<Bits>(kInfinity);
+    return kIsFloating && static_cast<Bits>(bits & ~kTop) > kInfinityBits;
   }
 
   /// Different for different bits, but for bools; negative NaNs come first, -0 before 0.

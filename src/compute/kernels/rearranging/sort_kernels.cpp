@@ -2,6 +2,7 @@
 #include "compute/kernels/rearranging/sort_kernels.hpp"
 
 #include "compute/kernels/rearranging/keys.hpp"
+#include "compute/kernels/rearranging/short_rows.hpp"
 #include "compute/kernels/rearranging/radix.hpp"
 
 namespace refarray::core::kernels {
@@ -218,6 +219,9 @@ void differences(const std::byte* in, std::int64_t count, int parts, std::byte* 
 Sorted sort_dtype(ScalarType dtype, const SortCall& call) noexcept {
   return with_keys(dtype, [&call]<class K>() { return sort<K>(call); });
 }
+void sort_lanes_dtype(ScalarType dtype, const LaneSort& call) noexcept {
+  with_keys(dtype, [&call]<class K>() { sort_lanes<K>(call); });
+}
 Sorted order_dtype(ScalarType dtype, const SortCall& call) noexcept {
   return with_keys(dtype, [&call]<class K>() { return order<K>(call); });
 }
@@ -240,8 +244,8 @@ void differences_dtype(ScalarType dtype, const std::byte* in, std::int64_t count
 namespace REFARRAY_OPERATIONS {
 
 extern const Sorting kSorting;
-const Sorting kSorting{&sort_dtype, &order_dtype, &search_dtype, &contains_dtype,
-                       &differences_dtype};
+const Sorting kSorting{&sort_dtype,   &sort_lanes_dtype, &order_dtype,
+                       &search_dtype, &contains_dtype,   &differences_dtype};
 
 }  // namespace REFARRAY_OPERATIONS
 }  // namespace refarray::core::kernels

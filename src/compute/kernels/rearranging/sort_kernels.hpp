@@ -44,6 +44,21 @@ constexpr std::int64_t order_scratch_words(std::int64_t count) noexcept {
   return radix_words(count, kOrderDigits) + 3 * count + 1;
 }
 
+inline constexpr std::int64_t kLaneKeyBytes = 32;
+
+/// Several rows, of which the elements of equal index are contiguous.
+struct LaneSort {
+  std::byte* tile;
+  std::int64_t count;  // of elements in a row
+  std::int64_t rows;   // rounded up to whole cache lines of elements
+  std::int64_t pitch;  // bytes from one index to the next
+  bool descending;
+  std::byte* keys;  // scratch memory of kLaneKeyBytes for each element of a row, aligned to that
+  /// Of each row whether the result is not right: see Sorted::kNeedsOrder. Also NaN of different
+  /// bits keep their places.
+  bool* needs_order;
+};
+
 struct SearchCall {
   const std::byte* sorted;  // ascending
   std::int64_t count;
@@ -57,6 +72,7 @@ struct SearchCall {
 // stable.
 struct Sorting {
   Sorted (*sort)(ScalarType dtype, const SortCall& call) noexcept;
+  void (*sort_lanes)(ScalarType dtype, const LaneSort& call) noexcept;
   Sorted (*order)(ScalarType dtype, const SortCall& call) noexcept;
   void (*search)(ScalarType dtype, const SearchCall& call, std::int64_t* positions) noexcept;
   /// found[i]: whether value i, if it is not NaN, is among the sorted elements.
