@@ -17,6 +17,7 @@ constexpr std::int64_t kRowExtent = 512;      // columns for a left operand of o
 // A piece of work: packed, its rows fit the second-level cache and a panel of columns the first.
 constexpr std::int64_t kPieceRows = 240;
 constexpr std::int64_t kPieceColumns = 512;
+constexpr std::int64_t kFewProducts = 4096;  // of which no operand is packed
 constexpr std::int64_t kThreadingThreshold = std::int64_t{1} << 22;  // products
 
 constexpr std::int64_t quotient_up(std::int64_t a, std::int64_t b) noexcept {
@@ -52,6 +53,46 @@ struct Range {
 Range range_at(std::int64_t begin, std::int64_t length, std::int64_t end) noexcept {
   return {begin, std::min(begin + length, end)};
 }
+
+/// Products of few rows: the right operand is read in place.
+struct ProductsInPlace {
+  void (*multiply)(const kernels::RowsProduct& call) noexcept;  // nullptr: it has to be packed
+  bool is_along;                                                // contiguous along the columns
+  std::int64_t rows;
+  std::int64_t depth;
+  std::int64_t columns;
+
+  ProductsInPlace(const DType& dtype, const Matrix& x2, std::int64_t num_rows, std::int64_t length,
+                  std::int64_t num_columns) noexcept
+      : multiply(nullptr),
+        is_along(x2.column_step == dtype.itemsize()),
+        rows(num_rows),
+        depth(length),
+        columns(num_columns) {
+    if (rows > 1 && (rows > kFewProducts / columns || rows * columns > kFewProducts / depth))
+      return;
+    const kernels::ProductKernels& kernels = kernels::products(dtype.scalar(), rows == 1);
+    if (is_along)
+      multiply = kernels.multiply_along;
+    else if (x2.row_step == dtype.itemsize())
+      multiply = kernels.multiply_across;
+  }
+
+  bool compute(const Matrix& out, const Matrix& x1, const Matrix& x2,
+               const InterruptCheck& interrupt) const noexcept {
+    const auto piece = [&](std::int64_t index) {
+      const Range part = range_at(index * kPieceColumns, kPieceColumns, columns);
+      for (std::int64_t k = 0; k < depth; k += kDepth) {
+        multiply({x1.at(0, k), x1.row_step, x1.column_step, x2.at(k, part.begin),
+                  is_along ? x2.row_step : x2.column_step, std::min(kDepth, depth - k),
+                  out.at(0, part.begin), out.row_step, rows, part.size(), k > 0});
+      }
+    };
+    const bool shares = rows * columns >= kThreadingThreshold / depth;
+    return share_work(quotient_up(columns, kPieceColumns), shares ? copy_threads() : 1, interrupt,
+                      piece);
+  }
+};
 
 /// The products of matrices of one shape, with the memory that packing takes.
 class Products {
@@ -239,16 +280,21 @@ bool matmul(const ArrayView& out, const ArrayView& x1, const ArrayView& x2,
   // A column is computed as a row. Factors of real numbers may change places.
   const bool is_column = columns == 1 && rows > 1 && !out.dtype.is_complex();
   if (is_column) std::swap(rows, columns);
-  const Products products(out.dtype, rows, depth, columns);
   Batch batch(out, x1, x2);
-  do {
-    const auto& [to, left, right] = batch.matrices;
-    const bool is_done = is_column ? products.compute(to.transposed(), right.transposed(),
-                                                      left.transposed(), interrupt)
-                                   : products.compute(to, left, right, interrupt);
-    if (!is_done) return false;
-  } while (batch.advance());
-  return true;
+  const auto each = [&](const auto& products) {
+    do {
+      const auto& [to, left, right] = batch.matrices;
+      const bool is_done = is_column ? products.compute(to.transposed(), right.transposed(),
+                                                        left.transposed(), interrupt)
+                                     : products.compute(to, left, right, interrupt);
+      if (!is_done) return false;
+    } while (batch.advance());
+    return true;
+  };
+  const Matrix right = is_column ? batch.matrices[1].transposed() : batch.matrices[2];
+  const ProductsInPlace in_place(out.dtype, right, rows, depth, columns);
+  return in_place.multiply != nullptr ? each(in_place)
+                                      : each(Products(out.dtype, rows, depth, columns));
 }
 
 }  // namespace refarray::core

@@ -36,15 +36,23 @@ struct Block {
       return load<Vector<kWordSize, kWide>>(src);
     } else {
       constexpr int kBelow = kWide / 2 / kPiece * kColumns;
+#if defined(__AVX2__)
+      // g++ would load the upper half into a register, and insert it by another shuffle.
+      if constexpr (kWide == 32) {
+        const auto* const upper = reinterpret_cast<const __m128i*>(src + kBelow * pitch);
+        const auto lower = (__m128i)read<16>(src, pitch);
+        return (Vector<kWordSize, 32>)_mm256_inserti128_si256(_mm256_castsi128_si256(lower),
+                                                              _mm_loadu_si128(upper), 1);
+      }
+#endif
       return join<kWordSize, kWide>(read<kWide / 2>(src, pitch),
                                     read<kWide / 2>(src + kBelow * pitch, pitch));
     }
   }
 
-  template <bool kStreams>
-  [[gnu::always_inline]] static inline void run(std::byte* dst, const std::int64_t* dst_offsets,
-                                                const std::byte* src, std::int64_t pitch) noexcept {
-    V rows[kColumns];
+  /// The columns of the block at `src`.
+  [[gnu::always_inline]] static inline void read_columns(V (&rows)[kColumns], const std::byte* src,
+                                                         std::int64_t pitch) noexcept {
 #pragma GCC unroll 16
     for (int i = 0; i < kColumns; ++i) rows[i] = read<kBytes>(src + i * pitch, pitch);
 #pragma GCC unroll 4
@@ -58,6 +66,13 @@ struct Block {
 #pragma GCC unroll 16
       for (int i = 0; i < kColumns; ++i) rows[i] = next[i];
     }
+  }
+
+  template <bool kStreams>
+  [[gnu::always_inline]] static inline void run(std::byte* dst, const std::int64_t* dst_offsets,
+                                                const std::byte* src, std::int64_t pitch) noexcept {
+    V rows[kColumns];
+    read_columns(rows, src, pitch);
 #pragma GCC unroll 16
     for (int i = 0; i < kColumns; ++i) write<kStreams>(dst + dst_offsets[i], rows[i]);
   }

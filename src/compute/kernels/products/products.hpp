@@ -29,6 +29,22 @@ struct ProductTile {
   bool adds;  // to what is in `out`
 };
 
+/// Few rows of the left operand, and columns of the right one, which is read in place. Steps and
+/// pitches are in bytes.
+struct RowsProduct {
+  const std::byte* left;
+  std::int64_t left_pitch;  // from one row to the next
+  std::int64_t left_step;   // along the depth
+  const std::byte* right;
+  std::int64_t right_pitch;  // along the axis that is not contiguous
+  std::int64_t depth;
+  std::byte* out;
+  std::int64_t out_pitch;  // the elements of a row are contiguous
+  std::int64_t rows;
+  std::int64_t columns;
+  bool adds;  // to what is in `out`
+};
+
 /// The products of an element are added in the order of the depth, beginning with -0.0, each by a
 /// fused multiply-add. So the bits depend on no level and no tile.
 struct ProductKernels {
@@ -38,6 +54,9 @@ struct ProductKernels {
   void (*pack_left)(const Panel& panel) noexcept;
   void (*pack_right)(const Panel& panel) noexcept;
   void (*multiply)(const ProductTile& tile) noexcept;
+  /// The right operand is contiguous along the columns; along the depth. nullptr: it is packed.
+  void (*multiply_along)(const RowsProduct& call) noexcept;
+  void (*multiply_across)(const RowsProduct& call) noexcept;
 };
 
 }  // namespace refarray::core::kernels

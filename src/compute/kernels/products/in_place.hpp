@@ -1,0 +1,171 @@
+// Products of few rows with a matrix that is read in place: packing would take longer.
+#pragma once
+
+#include "compute/kernels/products/multiply_add.hpp"
+#include "compute/kernels/products/products.hpp"
+#include "core/kernels/transpose.hpp"
+
+namespace refarray::core::kernels::REFARRAY_PRODUCTS {
+namespace {
+
+template <class T>
+[[gnu::always_inline]] inline void add_to(std::byte* out, T sum, bool adds) noexcept {
+  store<T>(out, adds ? static_cast<T>(load<T>(out) + sum) : sum);
+}
+
+/// Adds products of `kDeep` indices of the depth to the sums of `width` columns.
+template <int kDeep, class T>
+[[gnu::always_inline]] inline void add_rows(T* sums, const RowsProduct& call, const std::byte* left,
+                                            const std::byte* right, std::int64_t width) noexcept {
+  using V = Vector<T>;
+  T factors[kDeep];
+  V wide[kDeep];
+#pragma GCC unroll 8
+  for (int d = 0; d < kDeep; ++d) {
+    factors[d] = load<T>(left + d * call.left_step);
+    wide[d] = broadcast(factors[d]);
+  }
+  std::int64_t j = 0;
+  for (; j + kLanes<T> <= width; j += kLanes<T>) {
+    const std::byte* const from = right + j * static_cast<int>(sizeof(T));
+    auto* const to = reinterpret_cast<std::byte*>(sums + j);
+    V sum = load<V>(to);
+#pragma GCC unroll 8
+    for (int d = 0; d < kDeep; ++d)
+      sum = multiply_add<T>(wide[d], load<V>(from + d * call.right_pitch), sum);
+    store(to, sum);
+  }
+  for (; j < width; ++j) {
+    const std::byte* const from = right + j * static_cast<int>(sizeof(T));
+#pragma GCC unroll 8
+    for (int d = 0; d < kDeep; ++d)
+      sums[j] = multiply_add_one(factors[d], load<T>(from + d * call.right_pitch), sums[j]);
+  }
+}
+
+/// The right operand is contiguous along its columns.
+template <class T>
+void multiply_along(const RowsProduct& call) noexcept {
+  constexpr std::int64_t kSize = sizeof(T);
+  constexpr std::int64_t kWidth = 2048 / kSize;
+  T sums[kWidth];
+  for (std::int64_t begin = 0; begin < call.columns; begin += kWidth) {
+    const std::int64_t width = min(kWidth, call.columns - begin);
+    for (std::int64_t row = 0; row < call.rows; ++row) {
+      const std::byte* left = call.left + row * call.left_pitch;
+      const std::byte* right = call.right + begin * kSize;
+      for (std::int64_t j = 0; j < width; ++j) sums[j] = kNothing<T>;
+      std::int64_t k = 0;
+      for (; k + 8 <= call.depth; k += 8) {
+        add_rows<8>(sums, call, left, right, width);
+        left += 8 * call.left_step;
+        right += 8 * call.right_pitch;
+      }
+      for (; k < call.depth; ++k) {
+        add_rows<1>(sums, call, left, right, width);
+        left += call.left_step;
+        right += call.right_pitch;
+      }
+      std::byte* const out = call.out + row * call.out_pitch + begin * kSize;
+      for (std::int64_t j = 0; j < width; ++j) add_to(out + j * kSize, sums[j], call.adds);
+    }
+  }
+}
+
+/// Adds products of as many indices of the depth as 16 bytes have to those of one vector of
+/// columns.
+template <class T>
+[[gnu::always_inline]] inline Vector<T> add_columns(Vector<T> sum, const RowsProduct& call,
+                                                    const std::byte* left,
+                                                    const std::byte* right) noexcept {
+  using B = Block<sizeof(T), kVectorBytes>;
+  typename B::V columns[B::kColumns];
+  B::read_columns(columns, right, call.right_pitch);
+#pragma GCC unroll 4
+  for (int d = 0; d < B::kColumns; ++d) {
+    const Vector<T> factor = broadcast(load<T>(left + d * call.left_step));
+    sum = multiply_add<T>(factor, (Vector<T>)columns[d], sum);
+  }
+  return sum;
+}
+
+/// Of `kGroups` vectors of columns, so that several sums are in progress.
+template <int kGroups, class T>
+[[gnu::always_inline]] inline void multiply_groups(const RowsProduct& call, const std::byte* left,
+                                                   const std::byte* right,
+                                                   std::byte* out) noexcept {
+  constexpr std::int64_t kSize = sizeof(T);
+  constexpr int kStep = 16 / sizeof(T), kLine = 64 / sizeof(T);
+  constexpr int kColumns = kGroups * kLanes<T>;
+  Vector<T> sums[kGroups];
+  for (auto& sum : sums) sum = broadcast(kNothing<T>);
+  const auto add = [&](std::int64_t k, int group, Vector<T> sum) {
+    return add_columns<T>(sum, call, left + k * call.left_step,
+                          right + group * kLanes<T> * call.right_pitch + k * kSize);
+  };
+  std::int64_t k = 0;
+  for (; k + kLine <= call.depth; k += kLine) {  // a cache line of each column
+#pragma GCC unroll 2
+    for (int group = 0; group < kGroups; ++group) {
+#pragma GCC unroll 8
+      for (int i = 0; i < kLine; i += kStep) sums[group] = add(k + i, group, sums[group]);
+    }
+  }
+  for (; k + kStep <= call.depth; k += kStep)
+    for (int group = 0; group < kGroups; ++group) sums[group] = add(k, group, sums[group]);
+  T lanes[kColumns];
+  __builtin_memcpy(lanes, sums, sizeof lanes);
+  for (; k < call.depth; ++k) {
+    const T factor = load<T>(left + k * call.left_step);
+    for (int j = 0; j < kColumns; ++j) {
+      const T other = load<T>(right + j * call.right_pitch + k * kSize);
+      lanes[j] = multiply_add_one(factor, other, lanes[j]);
+    }
+  }
+  for (int j = 0; j < kColumns; ++j) add_to(out + j * kSize, lanes[j], call.adds);
+}
+
+/// The right operand is contiguous along the depth.
+template <class T>
+void multiply_across(const RowsProduct& call) noexcept {
+  constexpr std::int64_t kSize = sizeof(T);
+  constexpr std::int64_t kWide = kLanes<T>;
+  for (std::int64_t row = 0; row < call.rows; ++row) {
+    const std::byte* const left = call.left + row * call.left_pitch;
+    const std::byte* right = call.right;
+    std::byte* out = call.out + row * call.out_pitch;
+    std::int64_t j = 0;
+    for (; j + 2 * kWide <= call.columns; j += 2 * kWide) {
+      multiply_groups<2, T>(call, left, right, out);
+      right += 2 * kWide * call.right_pitch;
+      out += 2 * kWide * kSize;
+    }
+    for (; j + kWide <= call.columns; j += kWide) {
+      multiply_groups<1, T>(call, left, right, out);
+      right += kWide * call.right_pitch;
+      out += kWide * kSize;
+    }
+    const std::int64_t rest = call.columns - j;
+    T sums[kWide];
+    for (T& sum : sums) sum = kNothing<T>;
+    for (std::int64_t k = 0; k < call.depth; ++k) {
+      const T factor = load<T>(left + k * call.left_step);
+      for (std::int64_t i = 0; i < rest; ++i) {
+        const T other = load<T>(right + i * call.right_pitch + k * kSize);
+        sums[i] = multiply_add_one(factor, other, sums[i]);
+      }
+    }
+    for (std::int64_t i = 0; i < rest; ++i) add_to(out + i * kSize, sums[i], call.adds);
+  }
+}
+
+template <class T>
+constexpr auto kMultiplyAcross = [] {
+  if constexpr (sizeof(T) >= 4)
+    return &multiply_across<T>;
+  else
+    return nullptr;
+}();
+
+}  // namespace
+}  // namespace refarray::core::kernels::REFARRAY_PRODUCTS
