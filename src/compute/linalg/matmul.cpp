@@ -18,6 +18,7 @@ constexpr std::int64_t kRowExtent = 512;      // columns for a left operand of o
 constexpr std::int64_t kPieceRows = 240;
 constexpr std::int64_t kPieceColumns = 512;
 constexpr std::int64_t kFewProducts = 4096;  // of which no operand is packed
+constexpr int kMatricesPerCheck = 64;        // of so few products
 constexpr std::int64_t kThreadingThreshold = std::int64_t{1} << 22;  // products
 
 constexpr std::int64_t quotient_up(std::int64_t a, std::int64_t b) noexcept {
@@ -63,14 +64,13 @@ struct ProductsInPlace {
   std::int64_t columns;
 
   ProductsInPlace(const DType& dtype, const Matrix& x2, std::int64_t num_rows, std::int64_t length,
-                  std::int64_t num_columns) noexcept
+                  std::int64_t num_columns, bool is_few) noexcept
       : multiply(nullptr),
         is_along(x2.column_step == dtype.itemsize()),
         rows(num_rows),
         depth(length),
         columns(num_columns) {
-    if (rows > 1 && (rows > kFewProducts / columns || rows * columns > kFewProducts / depth))
-      return;
+    if (rows > 1 && !is_few) return;
     const kernels::ProductKernels& kernels = kernels::products(dtype.scalar(), rows == 1);
     if (is_along)
       multiply = kernels.multiply_along;
@@ -281,18 +281,22 @@ bool matmul(const ArrayView& out, const ArrayView& x1, const ArrayView& x2,
   const bool is_column = columns == 1 && rows > 1 && !out.dtype.is_complex();
   if (is_column) std::swap(rows, columns);
   Batch batch(out, x1, x2);
+  const bool is_few = rows <= kFewProducts / columns && rows * columns <= kFewProducts / depth;
   const auto each = [&](const auto& products) {
+    int index = 0;
     do {
+      const bool checks = !is_few || ++index % kMatricesPerCheck == 0;
+      const InterruptCheck check = checks ? interrupt : InterruptCheck{};
       const auto& [to, left, right] = batch.matrices;
       const bool is_done = is_column ? products.compute(to.transposed(), right.transposed(),
-                                                        left.transposed(), interrupt)
-                                     : products.compute(to, left, right, interrupt);
+                                                        left.transposed(), check)
+                                     : products.compute(to, left, right, check);
       if (!is_done) return false;
     } while (batch.advance());
     return true;
   };
   const Matrix right = is_column ? batch.matrices[1].transposed() : batch.matrices[2];
-  const ProductsInPlace in_place(out.dtype, right, rows, depth, columns);
+  const ProductsInPlace in_place(out.dtype, right, rows, depth, columns, is_few);
   return in_place.multiply != nullptr ? each(in_place)
                                       : each(Products(out.dtype, rows, depth, columns));
 }

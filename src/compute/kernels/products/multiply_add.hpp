@@ -59,7 +59,7 @@ template <class T>
 
 /// The same of single elements.
 template <class T>
-[[gnu::always_inline]] inline T multiply_add_one(T a, T b, T c) noexcept {
+[[gnu::always_inline]] inline T multiply_add(T a, T b, T c) noexcept {
   if constexpr (std::is_integral_v<T>) return static_cast<T>(a * b + c);
   if constexpr (std::is_same_v<T, float>) return __builtin_fmaf(a, b, c);
   if constexpr (std::is_same_v<T, double>) return __builtin_fma(a, b, c);

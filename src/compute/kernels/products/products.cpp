@@ -113,9 +113,14 @@ struct Real {
     }
   }
 
-  static constexpr ProductKernels kKernels{kTileRows,           kTileColumns,           false,
-                                           &pack<T, kTileRows>, &pack<T, kTileColumns>, &multiply,
-                                           &multiply_along<T>,  kMultiplyAcross<T>};
+  static constexpr ProductKernels kKernels{kTileRows,
+                                           kTileColumns,
+                                           false,
+                                           &pack<T, kTileRows>,
+                                           &pack<T, kTileColumns>,
+                                           &multiply,
+                                           multiply_along_kernel<T>(),
+                                           multiply_across_kernel<T>()};
 };
 
 /// Complex numbers with parts of type T.
