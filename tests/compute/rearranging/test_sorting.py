@@ -113,6 +113,9 @@ def test_searchsorted(dtype: str, side: Any) -> None:
         find = bisect.bisect_left if side == "left" else bisect.bisect_right
         expected = [find(keys, sort_key(v)) for v in x2.tolist()]
         assert xp.searchsorted(xp.sort(x1), x2, side=side).tolist() == expected
+        near = xp.sort(x2)  # keys that ascend are searched for from the last position on
+        expected_near = [find(keys, sort_key(v)) for v in near.tolist()]
+        assert xp.searchsorted(xp.sort(x1), near, side=side).tolist() == expected_near
         sorter = xp.argsort(x1)
         assert xp.searchsorted(x1, x2, side=side, sorter=sorter).tolist() == expected
         matrix = xp.permute_dims(xp.reshape(x2, (8, 5)), (1, 0))

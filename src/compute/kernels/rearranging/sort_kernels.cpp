@@ -2,8 +2,8 @@
 #include "compute/kernels/rearranging/sort_kernels.hpp"
 
 #include "compute/kernels/rearranging/keys.hpp"
-#include "compute/kernels/rearranging/short_rows.hpp"
 #include "compute/kernels/rearranging/radix.hpp"
+#include "compute/kernels/rearranging/short_rows.hpp"
 
 namespace refarray::core::kernels {
 namespace {
@@ -164,38 +164,87 @@ Sorted order(const SortCall& call) noexcept {
 
 // --- Search.
 
-/// The number of sorted elements that are less than the key, or not greater if `after_equals`.
+/// Whether the element comes before the position of the key.
 template <class K>
-std::int64_t position(const SearchCall& call, typename K::Word key) noexcept {
+bool is_before(const SearchCall& call, std::int64_t index, typename K::Word key) noexcept {
   constexpr auto kSize = static_cast<std::int64_t>(sizeof(typename K::Word));
-  std::int64_t begin = 0;
-  for (std::int64_t count = call.count; count > 0;) {
-    const std::int64_t half = count / 2;
-    const auto middle = K::by_value(K::load(call.sorted + (begin + half) * kSize));
-    const bool goes_right = call.after_equals ? middle <= key : middle < key;
-    begin = goes_right ? begin + half + 1 : begin;
-    count = goes_right ? count - half - 1 : half;
+  const auto other = K::by_value(K::load(call.sorted + index * kSize));
+  return (other < key) | (call.after_equals & (other == key));
+}
+
+/// The number of sorted elements that are less than each key, or not greater if `after_equals`. The
+/// first of them is at `begin` or later, and they are at most `count` more. No branch depends on
+/// elements, and the keys wait for memory together.
+template <class K>
+[[gnu::noinline]] void find_positions(const SearchCall& call, const typename K::Word* keys,
+                                      std::int64_t* positions, std::int64_t num_keys,
+                                      std::int64_t begin, std::int64_t count) noexcept {
+  for (std::int64_t i = 0; i < num_keys; ++i) positions[i] = begin;
+  while (count > 0) {
+    const std::int64_t half = (count + 1) / 2;
+    for (std::int64_t i = 0; i < num_keys; ++i) {
+      const bool goes_right = is_before<K>(call, positions[i] + half - 1, keys[i]);
+      positions[i] += half & -static_cast<std::int64_t>(goes_right);
+    }
+    count -= half;
   }
-  return begin;
+}
+
+/// The same for a key whose position is at `begin` or later, and probably near.
+template <class K>
+std::int64_t next_position(const SearchCall& call, typename K::Word key,
+                           std::int64_t begin) noexcept {
+  std::int64_t step = 1;
+  while (begin + step <= call.count && is_before<K>(call, begin + step - 1, key)) {
+    begin += step;
+    step *= 2;
+  }
+  std::int64_t out;
+  find_positions<K>(call, &key, &out, 1, begin, min(step - 1, call.count - begin));
+  return out;
 }
 
 template <class K>
-void search(const SearchCall& call, std::int64_t* positions) noexcept {
-  constexpr auto kSize = static_cast<std::int64_t>(sizeof(typename K::Word));
-  for (std::int64_t i = 0; i < call.num_values; ++i)
-    positions[i] = position<K>(call, K::by_value(K::load(call.values + i * kSize)));
+[[gnu::noinline]] void search(const SearchCall& call, std::int64_t* positions) noexcept {
+  using Word = typename K::Word;
+  constexpr std::int64_t kKeys = 8;
+  Word keys[kKeys];
+  Word last = 0;
+  for (std::int64_t begin = 0; begin < call.num_values; begin += kKeys) {
+    const std::int64_t count = min(kKeys, call.num_values - begin);
+    bool ascends = begin > 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      keys[i] =
+          K::by_value(K::load(call.values + (begin + i) * static_cast<std::int64_t>(sizeof(Word))));
+      ascends &= keys[i] >= last;
+      last = keys[i];
+    }
+    if (ascends) {
+      for (std::int64_t i = begin; i < begin + count; ++i)
+        positions[i] = next_position<K>(call, keys[i - begin], positions[i - 1]);
+    } else {
+      find_positions<K>(call, keys, positions + begin, count, 0, call.count);
+    }
+  }
 }
 
 template <class K>
 void contains(const SearchCall& call, std::byte* found) noexcept {
   constexpr auto kSize = static_cast<std::int64_t>(sizeof(typename K::Word));
-  for (std::int64_t i = 0; i < call.num_values; ++i) {
-    const auto bits = K::load(call.values + i * kSize);
-    const auto key = K::by_value(bits);
-    const std::int64_t at = position<K>(call, key);
-    const bool is_there = at < call.count && !K::is_nan(bits) &&
-                          K::by_value(K::load(call.sorted + at * kSize)) == key;
-    found[i] = std::byte{is_there};
+  constexpr std::int64_t kPiece = 128;
+  std::int64_t positions[kPiece];
+  SearchCall piece = call;
+  for (std::int64_t begin = 0; begin < call.num_values; begin += kPiece) {
+    piece.values = call.values + begin * kSize;
+    piece.num_values = min(kPiece, call.num_values - begin);
+    search<K>(piece, positions);
+    for (std::int64_t i = 0; i < piece.num_values; ++i) {
+      const auto bits = K::load(piece.values + i * kSize);
+      const bool is_there =
+          positions[i] < call.count && !K::is_nan(bits) &&
+          K::by_value(K::load(call.sorted + positions[i] * kSize)) == K::by_value(bits);
+      found[begin + i] = std::byte{is_there};
+    }
   }
 }
 
