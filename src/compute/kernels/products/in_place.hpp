@@ -113,19 +113,26 @@ void multiply_along(const RowsProduct& call) noexcept {
   for (; row < call.rows; ++row) multiply_rows<1, T>(call, row);
 }
 
+// Shuffles of 32 bytes: those of 64 take longer than they save.
+constexpr int kNarrowBytes = kVectorBytes < 32 ? kVectorBytes : 32;
+template <class T>
+using Narrow = typename VectorOf<T, kNarrowBytes>::type;
+template <class T>
+constexpr int kNarrowLanes = kNarrowBytes / static_cast<int>(sizeof(T));
+
 /// Adds products of as many indices of the depth as 16 bytes have to those of one vector of
 /// columns.
 template <class T>
-[[gnu::always_inline]] inline Vector<T> add_columns(Vector<T> sum, const RowsProduct& call,
+[[gnu::always_inline]] inline Narrow<T> add_columns(Narrow<T> sum, const RowsProduct& call,
                                                     const std::byte* left,
                                                     const std::byte* right) noexcept {
-  using B = Block<sizeof(T), kVectorBytes>;
+  using B = Block<sizeof(T), kNarrowBytes>;
   typename B::V columns[B::kColumns];
   B::read_columns(columns, right, call.right_pitch);
 #pragma GCC unroll 4
   for (int d = 0; d < B::kColumns; ++d) {
-    const Vector<T> factor = broadcast(load<T>(left + d * call.left_step));
-    sum = multiply_add<T>(factor, (Vector<T>)columns[d], sum);
+    const Narrow<T> factor = broadcast<T, kNarrowBytes>(load<T>(left + d * call.left_step));
+    sum = multiply_add<T>(factor, (Narrow<T>)columns[d], sum);
   }
   return sum;
 }
@@ -137,12 +144,12 @@ template <int kGroups, class T>
                                                    std::byte* out) noexcept {
   constexpr std::int64_t kSize = sizeof(T);
   constexpr int kStep = 16 / sizeof(T), kLine = 64 / sizeof(T);
-  constexpr int kColumns = kGroups * kLanes<T>;
-  Vector<T> sums[kGroups];
-  for (auto& sum : sums) sum = broadcast(kNothing<T>);
-  const auto add = [&](std::int64_t k, int group, Vector<T> sum) {
+  constexpr int kColumns = kGroups * kNarrowLanes<T>;
+  Narrow<T> sums[kGroups];
+  for (auto& sum : sums) sum = kNothing<T> - Narrow<T>{};
+  const auto add = [&](std::int64_t k, int group, Narrow<T> sum) {
     return add_columns<T>(sum, call, left + k * call.left_step,
-                          right + group * kLanes<T> * call.right_pitch + k * kSize);
+                          right + group * kNarrowLanes<T> * call.right_pitch + k * kSize);
   };
   std::int64_t k = 0;
   for (; k + kLine <= call.depth; k += kLine) {  // a cache line of each column
@@ -170,7 +177,7 @@ template <int kGroups, class T>
 template <class T>
 void multiply_across(const RowsProduct& call) noexcept {
   constexpr std::int64_t kSize = sizeof(T);
-  constexpr std::int64_t kWide = kLanes<T>;
+  constexpr std::int64_t kWide = kNarrowLanes<T>;
   for (std::int64_t row = 0; row < call.rows; ++row) {
     const std::byte* const left = call.left + row * call.left_pitch;
     const std::byte* right = call.right;
