@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Derives the constants of src/compute/math/levels/coefficients.hpp and prints the header:
-`coefficients.py > src/compute/math/levels/coefficients.hpp`.
+"""Derives the polynomials of src/compute/math/levels/coefficients.hpp and prints the header;
+with the argument `tables`, src/compute/math/float64_tables.cpp.
 
 Each polynomial interpolates its function at Chebyshev nodes, in 60 digits, and is then rounded to
 double. The error beside it is the largest one of the rounded polynomial, relative to the result
@@ -9,6 +9,8 @@ that is made of it.
 
 from __future__ import annotations
 
+import struct
+import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -22,10 +24,11 @@ Real = Callable[[mp.mpf], mp.mpf]
 class Polynomial(NamedTuple):
     name: str
     text: str
-    function: Real  # of z in [0, limit]
+    function: Real  # of z in [least, limit]
     limit: mp.mpf
     terms: int
     weight: Real  # the share of the polynomial in the result
+    least: mp.mpf = mp.mpf(0)
 
 
 def of_series(series: Callable[[int], mp.mpf]) -> Real:
@@ -33,10 +36,13 @@ def of_series(series: Callable[[int], mp.mpf]) -> Real:
     return lambda z: mp.nsum(lambda n: series(int(n)) * z ** int(n), [0, mp.inf], method="d")
 
 
-def interpolate(function: Real, limit: mp.mpf, terms: int) -> list[float]:
-    nodes = [limit / 2 * (1 + mp.cos(mp.pi * (i + 0.5) / terms)) for i in range(terms)]
+def interpolate(polynomial: Polynomial) -> list[float]:
+    terms, half = polynomial.terms, (polynomial.limit - polynomial.least) / 2
+    nodes = [
+        polynomial.least + half * (1 + mp.cos(mp.pi * (i + 0.5) / terms)) for i in range(terms)
+    ]
     matrix = mp.matrix(terms, terms)
-    values = mp.matrix([function(z) for z in nodes])
+    values = mp.matrix([polynomial.function(z) for z in nodes])
     for i, z in enumerate(nodes):
         for j in range(terms):
             matrix[i, j] = z**j
@@ -46,7 +52,7 @@ def interpolate(function: Real, limit: mp.mpf, terms: int) -> list[float]:
 def error(polynomial: Polynomial, coefficients: list[float]) -> mp.mpf:
     worst = mp.mpf(0)
     for i in range(201):
-        z = polynomial.limit * i / 200
+        z = polynomial.least + (polynomial.limit - polynomial.least) * i / 200
         value = mp.polyval([mp.mpf(c) for c in reversed(coefficients)], z)
         worst = max(worst, abs(value - polynomial.function(z)) * polynomial.weight(z))
     return worst
@@ -56,7 +62,13 @@ def sign(n: int) -> int:
     return -1 if n % 2 else 1
 
 
-QUARTER, HALF = mp.pi / 4, mp.pi / 2
+def tangent(n: int) -> mp.mpf:
+    """The coefficient of x^(2n + 3)."""
+    power = mp.mpf(4) ** (n + 2)
+    return power * (power - 1) * abs(mp.bernoulli(2 * n + 4)) / mp.factorial(2 * n + 4)
+
+
+QUARTER, HALF, STEP = mp.pi / 4, mp.pi / 2, mp.pi / 64
 HALF_LN2 = mp.log(2) / 2 * mp.mpf("1.0001")
 MOST_S = (mp.sqrt(2) - 1) / (mp.sqrt(2) + 1) * mp.mpf("1.0001")
 ODD = "(f(x) / x - 1) / x^2 at z = x^2 of f = "
@@ -125,6 +137,110 @@ POLYNOMIALS = [
         12,
         lambda z: z,
     ),
+    # of float64, beside a table
+    Polynomial(
+        "kExpPart",
+        "(exp(x) - 1 - x) / x^2, |x| <= ln(2) / 64",
+        of_series(lambda n: 1 / mp.factorial(n + 2)),
+        HALF_LN2 / 32,
+        6,
+        lambda x: x**2,
+        -HALF_LN2 / 32,
+    ),
+    Polynomial(
+        "kSinhPart",
+        ODD + "sinh, |x| <= ln(2) / 64",
+        of_series(lambda n: 1 / mp.factorial(2 * n + 3)),
+        (HALF_LN2 / 32) ** 2,
+        3,
+        lambda z: z,
+    ),
+    Polynomial(
+        "kCoshPart",
+        "(cosh(x) - 1) / x^2 at z = x^2, |x| <= ln(2) / 64",
+        of_series(lambda n: 1 / mp.factorial(2 * n + 2)),
+        (HALF_LN2 / 32) ** 2,
+        3,
+        lambda z: z,
+    ),
+    Polynomial(
+        "kLogPart",
+        "(log(1 + x) - x + x^2 / 2) / x^3, |x| <= 1 / 128",
+        of_series(lambda n: sign(n) * mp.mpf(1) / (n + 3)),
+        mp.mpf(1) / 128,
+        6,
+        lambda x: x**2,
+        mp.mpf(-1) / 128,
+    ),
+    Polynomial(
+        "kLogLong",
+        "(log(1 + x) - x + x^2 / 2) / x^3, |x| <= 1 / 128",
+        of_series(lambda n: sign(n) * mp.mpf(1) / (n + 3)),
+        mp.mpf(1) / 128,
+        7,
+        lambda x: x**2,
+        mp.mpf(-1) / 128,
+    ),
+    Polynomial(
+        "kSinPart",
+        ODD + "sin, |x| <= pi / 64",
+        of_series(lambda n: -sign(n) / mp.factorial(2 * n + 3)),
+        STEP**2,
+        4,
+        lambda z: z,
+    ),
+    Polynomial(
+        "kCosPart",
+        "(cos(x) - 1) / x^2 at z = x^2, |x| <= pi / 64",
+        of_series(lambda n: -sign(n) / mp.factorial(2 * n + 2)),
+        STEP**2,
+        4,
+        lambda z: z,
+    ),
+    Polynomial(
+        "kTanPart",
+        ODD + "tan, |x| <= pi / 64",
+        of_series(tangent),
+        STEP**2,
+        5,
+        lambda z: z,
+    ),
+    Polynomial(
+        "kAsinRest",
+        "(asin(x) / x - 1 - x^2 / 6) / x^4 at z = x^2, |x| <= 1 / 2",
+        of_series(lambda n: mp.binomial(2 * n + 4, n + 2) / (mp.mpf(4) ** (n + 2) * (2 * n + 5))),
+        mp.mpf(1) / 4,
+        13,
+        lambda z: z**2,
+    ),
+    Polynomial(
+        "kAtanPart",
+        ODD + "atan, |x| <= 1 / 60",
+        of_series(lambda n: -sign(n) * mp.mpf(1) / (2 * n + 3)),
+        mp.mpf(1) / 3600,
+        4,
+        lambda z: z,
+    ),
+    Polynomial(
+        "kAsinhPart",
+        ODD + "asinh, |x| <= 1 / 32",
+        of_series(
+            lambda n: (
+                -sign(n) * mp.binomial(2 * n + 2, n + 1) / (mp.mpf(4) ** (n + 1) * (2 * n + 3))
+            )
+        ),
+        mp.mpf(1) / 1024,
+        5,
+        lambda z: z,
+    ),
+    Polynomial(
+        "kAtanhPart",
+        ODD + "atanh, |x| <= 1 / 32",
+        of_series(lambda n: mp.mpf(1) / (2 * n + 3)),
+        mp.mpf(1) / 1024,
+        5,
+        lambda z: z,
+    ),
 ]
 
 
@@ -142,15 +258,82 @@ def quadrants() -> list[str]:
         f"/// 2^e 2 / pi modulo 4 in three parts, for e from {LEAST_EXPONENT} on.",
         f"[[maybe_unused]] constexpr int kLeastExponent = {LEAST_EXPONENT};",
         "[[maybe_unused]] constexpr double kQuadrants[][3] = {",
-        *(f"    {{{row}}}," for row in rows),
+        *(f"{{{row}}}," for row in rows),
         "};",
     ]
 
 
+def in_two(x: mp.mpf) -> tuple[float, float]:
+    high = float(x)
+    return high, float(x - high)
+
+
+def logarithms() -> list[tuple[float, float, float]]:
+    """Of each cell of [sqrt(1/2), sqrt(2)): 1 / z in 25 bits, and its -log in two doubles.
+
+    The first of these is a multiple of 2^-43.
+    """
+    rows = []
+    for i in range(64):
+        bits = 0x3FE6A00000000000 + (i << 46)
+        ends = struct.unpack("<2d", struct.pack("<2q", bits, bits + (1 << 46)))
+        inverse = mp.nint(mp.ldexp(2 / (mp.mpf(ends[0]) + ends[1]), 24)) / 2**24
+        if ends[0] < 1 < ends[1]:  # log(1) is 0
+            inverse = mp.mpf(1)
+        value = -mp.log(inverse)
+        high = mp.nint(mp.ldexp(value, 43)) / mp.mpf(2) ** 43
+        rows.append((float(inverse), float(high), float(value - high)))
+    return rows
+
+
+def words_of(x: mp.mpf, which: range) -> list[int]:
+    """Words of 32 bits behind the point; that before it is 0."""
+    return [int(mp.floor(mp.ldexp(x, 32 * i))) % 2**32 for i in which]
+
+
+def tables() -> str:
+    inverses, high, low = zip(*logarithms(), strict=True)
+    columns = {"kInverses": inverses, "kLogarithms.high": high, "kLogarithms.low": low}
+    for name, function in {
+        "kPowers": lambda i: mp.mpf(2) ** (mp.mpf(i) / 32),
+        "kSines": lambda i: mp.sin(2 * mp.pi * i / 64),
+        "kAngles": lambda i: mp.atan(mp.mpf(i) / 32),
+    }.items():
+        rows = [in_two(function(i)) for i in range(32)]
+        columns[name + ".high"], columns[name + ".low"] = zip(*rows, strict=True)
+    body = {
+        name: ", ".join(x.hex() if x else "0" for x in column) for name, column in columns.items()
+    }
+    pairs = [
+        f"const PairTable<{len(columns[name + '.high'])}> {name} = "
+        f"{{{{{body[name + '.high']}}}, {{{body[name + '.low']}}}}};"
+        for name in ("kLogarithms", "kPowers", "kSines", "kAngles")
+    ]
+    mp.mp.dps = 500
+    words = {
+        "kInverseOfStep": words_of(32 / mp.pi, range(-1, 39)),
+        "kWordsOfLn2": words_of(mp.log(2), range(8)),
+    }
+    integers = [
+        f"const std::uint32_t {name}[{len(row)}] = {{{', '.join(map(hex, row))}}};"
+        for name, row in words.items()
+    ]
+    lines = "\n".join(pairs + integers)
+    return f"""// Made by tools/math/coefficients.py tables.
+#include "compute/math/float64_tables.hpp"
+
+namespace refarray::core::math {{
+
+alignas(64) const double kInverses[64] = {{{body["kInverses"]}}};
+{lines}
+
+}}  // namespace refarray::core::math
+"""
+
+
 def header() -> str:
     out = [
-        "// Constants, made by tools/math/coefficients.py. Polynomials: lowest power first.",
-        "// clang-format off",
+        "// Coefficients of polynomials, lowest power first, made by tools/math/coefficients.py.",
         "#pragma once",
         "",
         "namespace refarray::core::math {",
@@ -158,18 +341,16 @@ def header() -> str:
         "",
     ]
     for polynomial in POLYNOMIALS:
-        coefficients = interpolate(polynomial.function, polynomial.limit, polynomial.terms)
+        coefficients = interpolate(polynomial)
         bits = mp.log(error(polynomial, coefficients), 2)
+        row = ", ".join(c.hex() for c in coefficients)
         out += [
             f"/// {polynomial.text}: 2^{float(bits):.1f}.",
-            f"[[maybe_unused]] constexpr double {polynomial.name}[] = {{",
-            *(f"    {c.hex()}," for c in coefficients),
-            "};",
+            f"[[maybe_unused]] constexpr double {polynomial.name}[] = {{{row}}};",
             "",
         ]
     out += [*quadrants(), "", "}  // namespace", "}  // namespace refarray::core::math", ""]
     return "\n".join(out)
 
 
-if __name__ == "__main__":
-    print(header(), end="")
+print(tables() if sys.argv[1:] == ["tables"] else header())

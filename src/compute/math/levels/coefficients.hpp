@@ -98,6 +98,63 @@ namespace {
     0x1.cd864394d2ff2p-6,
 };
 
+/// (exp(x) - 1 - x) / x^2, |x| <= ln(2) / 64: 2^-71.5.
+[[maybe_unused]] constexpr double kExpPart[] = {0x1.0000000000000p-1,  0x1.5555555555555p-3,
+                                                0x1.555555554e93cp-5,  0x1.111111110e106p-7,
+                                                0x1.6c170c680344cp-10, 0x1.a01a444723f6ep-13};
+
+/// (f(x) / x - 1) / x^2 at z = x^2 of f = sinh, |x| <= ln(2) / 64: 2^-69.6.
+[[maybe_unused]] constexpr double kSinhPart[] = {0x1.5555555555555p-3, 0x1.111111110e106p-7,
+                                                 0x1.a01a444723f6ep-13};
+
+/// (cosh(x) - 1) / x^2 at z = x^2, |x| <= ln(2) / 64: 2^-71.5.
+[[maybe_unused]] constexpr double kCoshPart[] = {0x1.0000000000000p-1, 0x1.555555554e93cp-5,
+                                                 0x1.6c170c680344cp-10};
+
+/// (log(1 + x) - x + x^2 / 2) / x^3, |x| <= 1 / 128: 2^-64.2.
+[[maybe_unused]] constexpr double kLogPart[] = {0x1.5555555555564p-2, -0x1.000000000000dp-2,
+                                                0x1.999999919973cp-3, -0x1.5555554e21ff7p-3,
+                                                0x1.24979e8d8acaep-3, -0x1.0004ccdecd0bbp-3};
+
+/// (log(1 + x) - x + x^2 / 2) / x^3, |x| <= 1 / 128: 2^-69.4.
+[[maybe_unused]] constexpr double kLogLong[] = {
+    0x1.5555555555555p-2, -0x1.000000000002dp-2, 0x1.99999999999ebp-3, -0x1.5555554a21e57p-3,
+    0x1.2492491a63858p-3, -0x1.000599b0ef46fp-3, 0x1.c726a07dd3b00p-4};
+
+/// (f(x) / x - 1) / x^2 at z = x^2 of f = sin, |x| <= pi / 64: 2^-65.3.
+[[maybe_unused]] constexpr double kSinPart[] = {-0x1.5555555555555p-3, 0x1.11111111110dfp-7,
+                                                -0x1.a01a0199b4646p-13, 0x1.71da14681c45dp-19};
+
+/// (cos(x) - 1) / x^2 at z = x^2, |x| <= pi / 64: 2^-71.4.
+[[maybe_unused]] constexpr double kCosPart[] = {-0x1.0000000000000p-1, 0x1.55555555554cap-5,
+                                                -0x1.6c16c1634b0c2p-10, 0x1.a0144d7b3d46ap-16};
+
+/// (f(x) / x - 1) / x^2 at z = x^2 of f = tan, |x| <= pi / 64: 2^-64.2.
+[[maybe_unused]] constexpr double kTanPart[] = {0x1.5555555555555p-2, 0x1.1111111110f66p-3,
+                                                0x1.ba1ba1bf8436cp-5, 0x1.664f176bd823bp-6,
+                                                0x1.23240402a07e6p-7};
+
+/// (asin(x) / x - 1 - x^2 / 6) / x^4 at z = x^2, |x| <= 1 / 2: 2^-60.0.
+[[maybe_unused]] constexpr double kAsinRest[] = {
+    0x1.3333333333334p-4, 0x1.6db6db6db65a8p-5, 0x1.f1c71c72a8007p-6, 0x1.6e8ba29be8e9dp-6,
+    0x1.1c4ed2824cca2p-6, 0x1.c996c07ccbef2p-7, 0x1.7ab853e2bde73p-7, 0x1.3db1fa43f6e5dp-7,
+    0x1.23b9a2ce4d7fep-7, 0x1.2fc888adfe7e3p-8, 0x1.007440c2626c1p-6, -0x1.c06025db835e0p-7,
+    0x1.abe961aafa7f1p-6};
+
+/// (f(x) / x - 1) / x^2 at z = x^2 of f = atan, |x| <= 1 / 60: 2^-67.4.
+[[maybe_unused]] constexpr double kAtanPart[] = {-0x1.5555555555555p-2, 0x1.9999999995513p-3,
+                                                 -0x1.249247f76cab5p-3, 0x1.c6e780cfd1037p-4};
+
+/// (f(x) / x - 1) / x^2 at z = x^2 of f = asinh, |x| <= 1 / 32: 2^-66.6.
+[[maybe_unused]] constexpr double kAsinhPart[] = {-0x1.5555555555555p-3, 0x1.33333333332c4p-4,
+                                                  -0x1.6db6db6bfb746p-5, 0x1.f1c6f5a3befecp-6,
+                                                  -0x1.6dda2bb57e780p-6};
+
+/// (f(x) / x - 1) / x^2 at z = x^2 of f = atanh, |x| <= 1 / 32: 2^-65.6.
+[[maybe_unused]] constexpr double kAtanhPart[] = {0x1.5555555555555p-2, 0x1.99999999998a3p-3,
+                                                  0x1.249249267f959p-3, 0x1.c71c469f6496bp-4,
+                                                  0x1.752248fe87e5ap-4};
+
 /// 2^e 2 / pi modulo 4 in three parts, for e from 2 on.
 [[maybe_unused]] constexpr int kLeastExponent = 2;
 [[maybe_unused]] constexpr double kQuadrants[][3] = {
