@@ -48,6 +48,11 @@ foreach(level IN LISTS product_levels)
   # -fno-math-errno, -fno-trapping-math: as for the operations.
   target_compile_options(${kernels} PRIVATE -Wno-psabi -ffp-contract=off -fno-math-errno -fno-trapping-math)
   target_compile_definitions(${kernels} PRIVATE REFARRAY_MATH=math_${level})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # Two vectors a step are computed one after the other unless g++ mixes their instructions.
+    set_source_files_properties("${PROJECT_SOURCE_DIR}/src/compute/math/levels/float64.cpp" PROPERTIES
+                                COMPILE_OPTIONS -fschedule-insns)
+  endif()
 endforeach()
 
 # Eigen's headers, and how everything that includes them is compiled.

@@ -22,7 +22,7 @@ struct ElementwiseKernel {
 
 /// The kernel of a function for a promoted dtype that the function's row accepts. nextafter() has
 /// kernels for float16 and bfloat16. Other arithmetic is done in float32, which has more than twice
-/// as many digits, so that a second rounding changes nothing; functions of the C library are
+/// as many digits, so that a second rounding changes nothing; mathematics and complex functions are
 /// computed in float64 and rounded once.
 ElementwiseKernel find_kernel(Elementwise operation, ScalarType dtype) noexcept;
 

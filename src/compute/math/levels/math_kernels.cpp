@@ -7,6 +7,7 @@ const kernels::ElementwiseTable& functions() noexcept {
   static const kernels::ElementwiseTable table = [] {
     kernels::ElementwiseTable out{};
     add_float32(out);
+    add_float64(out);
     return out;
   }();
   return table;

@@ -9,5 +9,6 @@ namespace refarray::core::math::REFARRAY_MATH {
 const kernels::ElementwiseTable& functions() noexcept;  // math_kernels.cpp
 
 void add_float32(kernels::ElementwiseTable& table) noexcept;  // float32.cpp
+void add_float64(kernels::ElementwiseTable& table) noexcept;  // float64.cpp
 
 }  // namespace refarray::core::math::REFARRAY_MATH
