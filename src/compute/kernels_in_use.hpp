@@ -10,7 +10,7 @@ namespace refarray::core::kernels {
 const Operations& operations() noexcept;
 
 /// Exponentials, logarithms, functions of angles, powers; nullptr where operations() or
-/// ops/math.hpp has the kernel.
+/// ops/complex_kernels.hpp has the kernel.
 const ElementwiseTable& mathematics() noexcept;
 
 /// `dtype`: an integer, float32, float64 or complex dtype. `one_row`: the left operand has only

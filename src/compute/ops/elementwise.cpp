@@ -8,7 +8,7 @@
 
 #include "compute/kernels_in_use.hpp"
 #include "compute/ops/blocks.hpp"
-#include "compute/ops/math.hpp"
+#include "compute/ops/complex_kernels.hpp"
 #include "core/error.hpp"
 
 namespace refarray::core {
@@ -92,7 +92,7 @@ ElementwiseKernel find_kernel(Elementwise operation, ScalarType dtype) noexcept 
     const auto column = static_cast<std::size_t>(type);
     for (const auto kernel : {arithmetic[column], kernels::mathematics().by_dtype[row][column]})
       if (kernel != nullptr) return kernel;
-    return math_kernels().by_dtype[row][column];
+    return complex_kernels().by_dtype[row][column];
   };
   ElementwiseKernel out{find(dtype), {}, {}};
   if (out.function == nullptr && is_half(dtype)) {

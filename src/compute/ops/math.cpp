@@ -1,5 +1,6 @@
-// Kernels of real functions of the C library and of complex functions.
-#include "compute/ops/math.hpp"
+// Kernels of complex functions. complex64 is computed in double and rounded once. They exist once,
+// not for each instruction set.
+#include "compute/ops/complex_kernels.hpp"
 
 #include <cmath>
 #include <complex>
@@ -20,69 +21,6 @@ using Z = complex_functions::Number;
 using enum Elementwise;
 
 constexpr double kNaN = functors::kNaN<double>;
-constexpr double kLogarithmOf2 = 0.693147180559945309417232121458;
-
-// --- real
-
-/// A function of the C library as a functor.
-template <double (*F)(double)>
-struct Call {
-  static double apply(double x) noexcept { return F(x); }
-  static float apply(float x) noexcept { return static_cast<float>(F(x)); }
-};
-template <double (*F)(double, double)>
-struct Call2 {
-  static double apply(double x, double y) noexcept { return F(x, y); }
-  static float apply(float x, float y) noexcept { return static_cast<float>(F(x, y)); }
-};
-
-/// The larger plus log(1 + e^-distance): nothing overflows.
-struct LogAddExp {
-  static double apply(double x, double y) noexcept {
-    if (x == y) return x + kLogarithmOf2;  // infinities too
-    const double distance = std::fabs(x - y);
-    if (is_nan(distance)) return x + y;
-    return (x > y ? x : y) + std::log1p(std::exp(-distance));
-  }
-  static float apply(float x, float y) noexcept {
-    return static_cast<float>(apply(double{x}, double{y}));
-  }
-};
-
-/// Some C libraries' acosh() has numbers for arguments below 1.
-double arc_hyperbolic_cosine(double x) noexcept { return x < 1 ? kNaN : std::acosh(x); }
-
-template <Elementwise Operation, double (*F)(double)>
-constexpr KernelRow row() {
-  return kernels::kernel_row<Operation, Call<F>, dtype_sets::kRealFloating>();
-}
-
-constexpr auto kRows = std::to_array<KernelRow>({
-    row<kAcos, std::acos>(),
-    row<kAcosh, arc_hyperbolic_cosine>(),
-    row<kAsin, std::asin>(),
-    row<kAsinh, std::asinh>(),
-    row<kAtan, std::atan>(),
-    row<kAtanh, std::atanh>(),
-    row<kCos, std::cos>(),
-    row<kCosh, std::cosh>(),
-    row<kExp, std::exp>(),
-    row<kExpm1, std::expm1>(),
-    row<kLog, std::log>(),
-    row<kLog10, std::log10>(),
-    row<kLog1p, std::log1p>(),
-    row<kLog2, std::log2>(),
-    row<kSin, std::sin>(),
-    row<kSinh, std::sinh>(),
-    row<kTan, std::tan>(),
-    row<kTanh, std::tanh>(),
-    kernels::kernel_row<kAtan2, Call2<std::atan2>>(),
-    kernels::kernel_row<kHypot, Call2<std::hypot>>(),
-    kernels::kernel_row<kLogaddexp, LogAddExp>(),
-    kernels::kernel_row<kPow, Call2<std::pow>, dtype_sets::kRealFloating>(),
-});
-
-// --- complex
 
 template <Z (*F)(Z)>
 struct ComplexCall {
@@ -170,30 +108,30 @@ struct Power {
 };
 
 template <Elementwise Operation, Z (*F)(Z)>
-constexpr KernelRow complex_row() {
+constexpr KernelRow row() {
   return kernels::kernel_row<Operation, ComplexCall<F>, dtype_sets::kComplex>();
 }
 
-constexpr auto kComplexRows = std::to_array<KernelRow>({
-    complex_row<kAcos, complex_functions::arc_cosine>(),
-    complex_row<kAcosh, complex_functions::arc_hyperbolic_cosine>(),
-    complex_row<kAsin, complex_functions::arc_sine>(),
-    complex_row<kAsinh, complex_functions::arc_hyperbolic_sine>(),
-    complex_row<kAtan, complex_functions::arc_tangent>(),
-    complex_row<kAtanh, complex_functions::arc_hyperbolic_tangent>(),
-    complex_row<kCos, complex_functions::cosine>(),
-    complex_row<kCosh, complex_functions::hyperbolic_cosine>(),
-    complex_row<kExp, complex_functions::exponential>(),
-    complex_row<kExpm1, complex_functions::exponential_minus_1>(),
-    complex_row<kLog, complex_functions::logarithm>(),
-    complex_row<kLog10, complex_functions::logarithm10>(),
-    complex_row<kLog1p, complex_functions::logarithm_of_1_plus>(),
-    complex_row<kLog2, complex_functions::logarithm2>(),
-    complex_row<kSin, complex_functions::sine>(),
-    complex_row<kSinh, complex_functions::hyperbolic_sine>(),
-    complex_row<kSqrt, complex_functions::square_root>(),
-    complex_row<kTan, complex_functions::tangent>(),
-    complex_row<kTanh, complex_functions::hyperbolic_tangent>(),
+constexpr auto kRows = std::to_array<KernelRow>({
+    row<kAcos, complex_functions::arc_cosine>(),
+    row<kAcosh, complex_functions::arc_hyperbolic_cosine>(),
+    row<kAsin, complex_functions::arc_sine>(),
+    row<kAsinh, complex_functions::arc_hyperbolic_sine>(),
+    row<kAtan, complex_functions::arc_tangent>(),
+    row<kAtanh, complex_functions::arc_hyperbolic_tangent>(),
+    row<kCos, complex_functions::cosine>(),
+    row<kCosh, complex_functions::hyperbolic_cosine>(),
+    row<kExp, complex_functions::exponential>(),
+    row<kExpm1, complex_functions::exponential_minus_1>(),
+    row<kLog, complex_functions::logarithm>(),
+    row<kLog10, complex_functions::logarithm10>(),
+    row<kLog1p, complex_functions::logarithm_of_1_plus>(),
+    row<kLog2, complex_functions::logarithm2>(),
+    row<kSin, complex_functions::sine>(),
+    row<kSinh, complex_functions::hyperbolic_sine>(),
+    row<kSqrt, complex_functions::square_root>(),
+    row<kTan, complex_functions::tangent>(),
+    row<kTanh, complex_functions::hyperbolic_tangent>(),
     kernels::kernel_row<kAbs, Magnitude, dtype_sets::kComplex>(),
     kernels::kernel_row<kSign, ComplexSign, dtype_sets::kComplex>(),
     kernels::kernel_row<kPow, Power, dtype_sets::kComplex>(),
@@ -201,11 +139,10 @@ constexpr auto kComplexRows = std::to_array<KernelRow>({
 
 }  // namespace
 
-const kernels::ElementwiseTable& math_kernels() noexcept {
+const kernels::ElementwiseTable& complex_kernels() noexcept {
   static const kernels::ElementwiseTable table = [] {
     kernels::ElementwiseTable out{};
     kernels::add_rows(out, kRows);
-    kernels::add_rows(out, kComplexRows);
     return out;
   }();
   return table;
