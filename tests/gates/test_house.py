@@ -34,7 +34,7 @@ GOOD = {
     "  if (PyObject_SetAttr(a, b, c) < 0) return;\n"
     "  const double d = PyFloat_AsDouble(a);\n  if (PyErr_Occurred()) return;\n"
     "  use(PyLong_AsLong(b));  // an int below 100: cannot fail\n}\n",
-    "src/extension/compute/c.cpp": '// Computes.\n#include "compute/ops/math.hpp"\n',
+    "src/extension/compute/c.cpp": '// Computes.\n#include "compute/ops/complex_kernels.hpp"\n',
     "src/runtime/r.cpp": '// Driver loader.\nvoid f() { dlopen("libcuda.so.1", 1); }\n',
     "src/refarray/__init__.py": '"""The package."""\n',
     ".venv/lib/dlpack.h": "int elsewhere;\n",
@@ -72,8 +72,8 @@ VIOLATIONS: list[tuple[str, dict[str, str]]] = [
     ("kit-without-the-array", {f"{house.KIT}b.py": '"""B."""\nimport refarray._inspect\n'}),
     ("kit-without-the-array", {f"{house.KIT}native/b.cpp": cpp('#include "core/array.hpp"')}),
     ("layering", {"src/compute/b.cpp": cpp('#include "runtime/runtime.hpp"')}),
-    ("layering", {"src/core/b.cpp": cpp('#include "compute/ops/math.hpp"')}),
-    ("layering", {"src/extension/array/b.cpp": cpp('#include "compute/ops/math.hpp"')}),
+    ("layering", {"src/core/b.cpp": cpp('#include "compute/ops/complex_kernels.hpp"')}),
+    ("layering", {"src/extension/array/b.cpp": cpp('#include "compute/ops/complex_kernels.hpp"')}),
     ("layering", {"src/extension/module/b.cpp": cpp('#include "extension/compute/operands.hpp"')}),
     ("python-only-in-extension", {"src/dlpack/b.cpp": cpp("#include <Python.h>")}),
     (
