@@ -9,8 +9,8 @@ namespace refarray::core::kernels {
 
 const Operations& operations() noexcept;
 
-/// Exponentials, logarithms, functions of angles, powers; nullptr where operations() or
-/// ops/complex_kernels.hpp has the kernel.
+/// Real exponentials, logarithms, functions of angles and powers, and magnitudes; nullptr
+/// elsewhere.
 const ElementwiseTable& mathematics() noexcept;
 
 /// `dtype`: an integer, float32, float64 or complex dtype. `one_row`: the left operand has only

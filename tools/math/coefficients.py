@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Derives the polynomials of src/compute/math/levels/coefficients.hpp and prints the header;
-with the argument `tables`, src/compute/math/float64_tables.cpp.
+"""Derives the constants of mathematics and prints src/compute/math/levels/coefficients.hpp, or with
+the argument `tables` src/compute/math/float64_tables.cpp.
 
 Each polynomial interpolates its function at Chebyshev nodes, in 60 digits, and is then rounded to
 double. The error beside it is the largest one of the rounded polynomial, relative to the result
@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import struct
 import sys
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import mpmath as mp
@@ -258,7 +259,7 @@ def quadrants() -> list[str]:
         f"/// 2^e 2 / pi modulo 4 in three parts, for e from {LEAST_EXPONENT} on.",
         f"[[maybe_unused]] constexpr int kLeastExponent = {LEAST_EXPONENT};",
         "[[maybe_unused]] constexpr double kQuadrants[][3] = {",
-        *(f"{{{row}}}," for row in rows),
+        *(f"    {{{row}}}," for row in rows),
         "};",
     ]
 
@@ -301,41 +302,48 @@ def tables() -> str:
     }.items():
         rows = [in_two(function(i)) for i in range(32)]
         columns[name + ".high"], columns[name + ".low"] = zip(*rows, strict=True)
-    body = {
-        name: ", ".join(x.hex() if x else "0" for x in column) for name, column in columns.items()
-    }
+    with mp.workdps(500):
+        words = {
+            "kInverseOfStep[40]": words_of(32 / mp.pi, range(-1, 39)),
+            "kWordsOfLn2[8]": words_of(mp.log(2), range(8)),
+        }
     pairs = [
-        f"const PairTable<{len(columns[name + '.high'])}> {name} = "
-        f"{{{{{body[name + '.high']}}}, {{{body[name + '.low']}}}}};"
+        f"const PairTable<{len(columns[name + '.high'])}> {name} = {{{{\n"
+        f"{lines_of(columns[name + '.high'])}\n}}, {{\n{lines_of(columns[name + '.low'])}\n}}}};"
         for name in ("kLogarithms", "kPowers", "kSines", "kAngles")
     ]
-    mp.mp.dps = 500
-    words = {
-        "kInverseOfStep": words_of(32 / mp.pi, range(-1, 39)),
-        "kWordsOfLn2": words_of(mp.log(2), range(8)),
-    }
     integers = [
-        f"const std::uint32_t {name}[{len(row)}] = {{{', '.join(map(hex, row))}}};"
-        for name, row in words.items()
+        f"const std::uint32_t {name} = {{\n{lines_of(row)}\n}};" for name, row in words.items()
     ]
-    lines = "\n".join(pairs + integers)
-    return f"""// Made by tools/math/coefficients.py tables.
-#include "compute/math/float64_tables.hpp"
+    return "\n".join(
+        [
+            "// Tables of float64 functions, made by tools/math/coefficients.py.",
+            '#include "compute/math/float64_tables.hpp"',
+            "",
+            "// clang-format off",
+            "namespace refarray::core::math {",
+            "",
+            f"alignas(64) const double kInverses[64] = {{\n{lines_of(inverses)}\n}};",
+            *pairs,
+            *integers,
+            "",
+            "}  // namespace refarray::core::math",
+            "",
+        ]
+    )
 
-namespace refarray::core::math {{
 
-alignas(64) const double kInverses[64] = {{{body["kInverses"]}}};
-{lines}
-
-}}  // namespace refarray::core::math
-"""
+def lines_of(numbers: Iterable[float | int]) -> str:
+    words = [x.hex() if isinstance(x, float) else hex(x) for x in numbers]
+    return textwrap.fill(", ".join(words), 96, initial_indent="    ", subsequent_indent="    ")
 
 
 def header() -> str:
     out = [
-        "// Coefficients of polynomials, lowest power first, made by tools/math/coefficients.py.",
+        "// Constants, made by tools/math/coefficients.py. Polynomials: lowest power first.",
         "#pragma once",
         "",
+        "// clang-format off",
         "namespace refarray::core::math {",
         "namespace {",
         "",
@@ -343,14 +351,16 @@ def header() -> str:
     for polynomial in POLYNOMIALS:
         coefficients = interpolate(polynomial)
         bits = mp.log(error(polynomial, coefficients), 2)
-        row = ", ".join(c.hex() for c in coefficients)
         out += [
             f"/// {polynomial.text}: 2^{float(bits):.1f}.",
-            f"[[maybe_unused]] constexpr double {polynomial.name}[] = {{{row}}};",
+            f"[[maybe_unused]] constexpr double {polynomial.name}[] = {{",
+            lines_of(coefficients),
+            "};",
             "",
         ]
     out += [*quadrants(), "", "}  // namespace", "}  // namespace refarray::core::math", ""]
     return "\n".join(out)
 
 
-print(tables() if sys.argv[1:] == ["tables"] else header())
+if __name__ == "__main__":
+    print(tables() if sys.argv[1:] == ["tables"] else header(), end="")

@@ -32,14 +32,6 @@ struct ComplexCall {
   }
 };
 
-struct Magnitude {
-  template <class T>
-  static auto apply(T x) noexcept {
-    using Part = typename T::Part;
-    return static_cast<Part>(std::hypot(double{x.real}, double{x.imag}));
-  }
-};
-
 struct ComplexSign {
   template <class T>
   static T apply(T x) noexcept {
@@ -132,7 +124,6 @@ constexpr auto kRows = std::to_array<KernelRow>({
     row<kSqrt, complex_functions::square_root>(),
     row<kTan, complex_functions::tangent>(),
     row<kTanh, complex_functions::hyperbolic_tangent>(),
-    kernels::kernel_row<kAbs, Magnitude, dtype_sets::kComplex>(),
     kernels::kernel_row<kSign, ComplexSign, dtype_sets::kComplex>(),
     kernels::kernel_row<kPow, Power, dtype_sets::kComplex>(),
 });

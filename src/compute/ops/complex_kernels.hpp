@@ -1,4 +1,4 @@
-// Kernels of complex functions, from real functions, and of magnitudes of complex numbers.
+// Kernels of complex functions from real functions.
 #pragma once
 
 #include "compute/kernels/operations.hpp"

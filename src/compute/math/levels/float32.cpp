@@ -73,7 +73,7 @@ constexpr double kError = 0x1p-43;  // of functions of two numbers, relative
 /// `x`: where the bits that rounding drops are nearly those of a half, or are more than that.
 [[gnu::always_inline]] inline Words is_near_middle(Doubles x) noexcept {
   constexpr std::int64_t kDropped = (1 << 29) - 1, kHalf = 1 << 28, kReach = 1 << 10;
-  return (((bits_of(x) + (kReach - kHalf)) & kDropped) < 2 * kReach) |
+  return ((add_bits(bits_of(x), broadcast_bits(kReach - kHalf)) & kDropped) < 2 * kReach) |
          (magnitude(x) < broadcast(0x1p-126));
 }
 

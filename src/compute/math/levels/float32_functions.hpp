@@ -40,7 +40,7 @@ struct Exponential {
       multiply_add(n.value, broadcast(-kLn2Low), multiply_add(n.value, broadcast(-kLn2High), x));
   const Doubles z = r * r;
   return {multiply_add(r * z, polynomial(kSinh, z), r), z * polynomial(kCosh, z),
-          power_of_2(n.low_bits), power_of_2(-n.low_bits)};
+          power_of_2(n.low_bits), power_of_2(subtract_bits(Words{}, n.low_bits))};
 }
 
 constexpr double kMostExponent = 150;  // beyond it results are 0 or infinite in float32
@@ -96,11 +96,10 @@ struct Mantissa {
   Doubles n, f;
 };
 [[gnu::always_inline]] inline Mantissa split_exponent(Doubles x) noexcept {
-  constexpr std::int64_t kOne = 0x3FF0000000000000, kLeast = 0x3FE6A09E667F3BCD;  // sqrt(1/2)
+  constexpr std::int64_t kLeast = 0x3FE6A09E667F3BCD;  // sqrt(1/2)
   constexpr std::int64_t kMantissa = (std::int64_t{1} << 52) - 1;
   constexpr std::int64_t kWhole = 0x4330000000000000;  // 2^52, whose last bit is 1
-  using Unsigned = kernels::VectorOf<std::uint64_t, kVectorBytes>::type;
-  const Words shifted = bits_of(x) + (kOne - kLeast);
+  const Words shifted = add_bits(bits_of(x), broadcast_bits(kBitsOfOne - kLeast));
   const Words exponent = (Words)((Unsigned)shifted >> 52);
   return {of_bits(exponent | kWhole) - (0x1p52 + 1023),
           of_bits((shifted & kMantissa) + kLeast) - 1.0};

@@ -94,6 +94,31 @@ void compute2(std::byte* out, const std::byte* const* in, std::int64_t count,
   if (count > 0) compute_last(&compute2<F>, out, at, 2, count, scalars);
 }
 
+/// The magnitudes of complex numbers.
+void compute_magnitudes(std::byte* out, const std::byte* const* in, std::int64_t count,
+                        unsigned scalars) noexcept {
+  const std::byte* x = in[0];
+  const auto every_second = []<int... i>(Doubles a, Doubles b, std::integer_sequence<int, i...>) {
+    return Pair{__builtin_shufflevector(a, b, (2 * i)...),
+                __builtin_shufflevector(a, b, (2 * i + 1)...)};
+  };
+  for (; count >= kLanes; count -= kLanes, x += kStep, out += kVectorBytes) {
+    const auto [a, b] =
+        every_second(load(x), load(x + kVectorBytes), std::make_integer_sequence<int, kLanes>{});
+    Words rare;
+    Doubles length = Hypot::apply(a, b, rare);
+    if (any(rare)) [[unlikely]]
+      length = Hypot::finish(a, b, length);
+    store(out, length);
+  }
+  if (count == 0) return;
+  Doubles last[3] = {};
+  __builtin_memcpy(last, x, static_cast<std::size_t>(count) * 2 * sizeof(double));
+  const std::byte* const from = reinterpret_cast<const std::byte*>(last);
+  compute_magnitudes(reinterpret_cast<std::byte*>(last + 2), &from, kLanes, scalars);
+  __builtin_memcpy(out, last + 2, static_cast<std::size_t>(count) * sizeof(double));
+}
+
 template <class... F>
 void add_all(kernels::ElementwiseTable& table) noexcept {
   const auto add = [&]<class G>(G*) {
@@ -115,6 +140,8 @@ namespace REFARRAY_MATH {
 void add_float64(kernels::ElementwiseTable& table) noexcept {
   add_all<Acos, Acosh, Asin, Asinh, Atan, Atan2, Atanh, Cos, Cosh, Exp, Expm1, Hypot, Log, Log10,
           Log1p, Log2, Logaddexp, Pow, Sin, Sinh, Tan, Tanh>(table);
+  table.by_dtype[static_cast<std::size_t>(Elementwise::kAbs)]
+                [static_cast<std::size_t>(ScalarType::kComplex128)] = &compute_magnitudes;
 }
 
 }  // namespace REFARRAY_MATH

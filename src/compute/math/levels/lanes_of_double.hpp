@@ -39,6 +39,17 @@ using Floats = kernels::VectorOf<float, kVectorBytes / 2>::type;
   return __builtin_bit_cast(Doubles, x);
 }
 
+/// Sums of bits may overflow, where they are those of numbers for which the result is not used.
+using Unsigned = kernels::VectorOf<std::uint64_t, kVectorBytes>::type;
+[[gnu::always_inline]] inline Words add_bits(Words a, Words b) noexcept {
+  return (Words)((Unsigned)a + (Unsigned)b);
+}
+[[gnu::always_inline]] inline Words subtract_bits(Words a, Words b) noexcept {
+  return (Words)((Unsigned)a - (Unsigned)b);
+}
+[[gnu::always_inline]] inline Words broadcast_bits(std::int64_t x) noexcept { return x - Words{}; }
+constexpr std::int64_t kBitsOfOne = std::int64_t{1023} << 52;
+
 /// Where `mask`, a; elsewhere b.
 [[gnu::always_inline]] inline Doubles select(Words mask, Doubles a, Doubles b) noexcept {
   return mask ? a : b;
@@ -134,7 +145,7 @@ struct Rounded {
 
 /// 2^n of an integer in [-1022, 1023].
 [[gnu::always_inline]] inline Doubles power_of_2(Words low_bits) noexcept {
-  return of_bits((low_bits << 52) + (std::int64_t{1023} << 52));
+  return of_bits(add_bits(low_bits << 52, broadcast_bits(kBitsOfOne)));
 }
 
 }  // namespace

@@ -10,17 +10,6 @@
 namespace refarray::core::math {
 namespace {
 
-/// Sums of bits may overflow, where they are those of numbers for which the result is not used.
-using Unsigned = kernels::VectorOf<std::uint64_t, kVectorBytes>::type;
-[[gnu::always_inline]] inline Words add_bits(Words a, Words b) noexcept {
-  return (Words)((Unsigned)a + (Unsigned)b);
-}
-[[gnu::always_inline]] inline Words subtract_bits(Words a, Words b) noexcept {
-  return (Words)((Unsigned)a - (Unsigned)b);
-}
-[[gnu::always_inline]] inline Words broadcast_bits(std::int64_t x) noexcept { return x - Words{}; }
-constexpr std::int64_t kBitsOfOne = std::int64_t{1023} << 52;
-
 /// high + low, |low| at most a few of high's last bits.
 struct Pair {
   Doubles high, low;
