@@ -50,8 +50,7 @@ foreach(level IN LISTS product_levels)
   target_compile_definitions(${kernels} PRIVATE REFARRAY_MATH=math_${level})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # Two vectors a step are computed one after the other unless g++ mixes their instructions.
-    set_source_files_properties("${PROJECT_SOURCE_DIR}/src/compute/math/levels/float64.cpp" PROPERTIES
-                                COMPILE_OPTIONS -fschedule-insns)
+    set_source_files_properties(${math_sources} PROPERTIES COMPILE_OPTIONS -fschedule-insns)
   endif()
 endforeach()
 

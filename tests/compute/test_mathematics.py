@@ -75,6 +75,7 @@ def blocks(size: int, every: int) -> Iterator[Any]:
         yield xp.arange(start, start + size, dtype="uint32").view(xp.float32)
 
 
+@pytest.mark.repository
 def test_the_constants_are_those_of_the_script() -> None:
     script = runpy.run_path(str(ROOT / "tools" / "math" / "coefficients.py"))
     folder = ROOT / "src" / "compute" / "math"

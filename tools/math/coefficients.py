@@ -52,8 +52,8 @@ def interpolate(polynomial: Polynomial) -> list[float]:
 
 def error(polynomial: Polynomial, coefficients: list[float]) -> mp.mpf:
     worst = mp.mpf(0)
-    for i in range(201):
-        z = polynomial.least + (polynomial.limit - polynomial.least) * i / 200
+    for i in range(51):
+        z = polynomial.least + (polynomial.limit - polynomial.least) * i / 50
         value = mp.polyval([mp.mpf(c) for c in reversed(coefficients)], z)
         worst = max(worst, abs(value - polynomial.function(z)) * polynomial.weight(z))
     return worst

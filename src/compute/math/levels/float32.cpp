@@ -40,15 +40,28 @@ using Halves = kernels::VectorOf<std::int32_t, kVectorBytes / 2>::type;
   return x == x ? x : __builtin_nanf("") - Floats{};
 }
 
+/// Whether the bits that rounding to float drops are a half, give or take `reach`.
+[[gnu::always_inline]] inline Words drops_about_half(Doubles x, std::int64_t reach) noexcept {
+  constexpr std::int64_t kDropped = (1 << 29) - 1, kHalf = 1 << 28;
+  return (add_bits(bits_of(x), broadcast_bits(reach - kHalf)) & kDropped) < 2 * reach;
+}
+
+template <Elementwise kOperation>
+[[gnu::noinline]] void correct(Floats& out, Floats x) noexcept {
+  for (const Correction& each : kCorrections<kOperation>)
+    for (int i = 0; i < kLanes; ++i)
+      if (__builtin_bit_cast(std::uint32_t, x[i]) == each.input)
+        out[i] = __builtin_bit_cast(float, each.output);
+}
+
 template <class F>
 [[gnu::always_inline]] inline Floats apply(Floats x) noexcept {
-  Floats out = unify_nan(narrow(F::apply(widen(x))));
-  for (const Correction& correction : kCorrections<F::kOperation>) {
-    const Halves is_input =
-        __builtin_bit_cast(Halves, x) == static_cast<std::int32_t>(correction.input);
-    out = is_input
-              ? __builtin_bit_cast(Floats, Halves{} + static_cast<std::int32_t>(correction.output))
-              : out;
+  const Doubles value = F::apply(widen(x));
+  Floats out = unify_nan(narrow(value));
+  if constexpr (!kCorrections<F::kOperation>.empty()) {
+    constexpr std::int64_t kReach = 32;  // 2^-47 of the result, more than the error
+    if (any(drops_about_half(value, kReach))) [[unlikely]]
+      correct<F::kOperation>(out, x);
   }
   return out;
 }
@@ -70,11 +83,9 @@ void compute(std::byte* out, const std::byte* const* in, std::int64_t count,
 constexpr double kError = 0x1p-43;  // of functions of two numbers, relative
 
 /// Whether the float that is nearest to the exact result may be another one than the nearest to
-/// `x`: where the bits that rounding drops are nearly those of a half, or are more than that.
+/// `x`. Subnormal floats drop more bits.
 [[gnu::always_inline]] inline Words is_near_middle(Doubles x) noexcept {
-  constexpr std::int64_t kDropped = (1 << 29) - 1, kHalf = 1 << 28, kReach = 1 << 10;
-  return ((add_bits(bits_of(x), broadcast_bits(kReach - kHalf)) & kDropped) < 2 * kReach) |
-         (magnitude(x) < broadcast(0x1p-126));
+  return drops_about_half(x, 1 << 10) | (magnitude(x) < broadcast(0x1p-126));
 }
 
 template <class F>

@@ -67,9 +67,7 @@ constexpr std::int64_t kSignOfDouble = INT64_MIN;
 /// a * b + c, rounded once where the instruction set can: only for results that are rounded to
 /// float, whose bits are then equal.
 [[gnu::always_inline]] inline Doubles multiply_add(Doubles a, Doubles b, Doubles c) noexcept {
-#if defined(REFARRAY_UNFUSED)
-  return a * b + c;
-#elif defined(__AVX512F__)
+#if defined(__AVX512F__)
   return (Doubles)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
 #elif defined(__FMA__) && defined(__AVX2__)
   return (Doubles)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);

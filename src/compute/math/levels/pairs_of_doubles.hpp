@@ -18,8 +18,7 @@ struct Pair {
 /// a b - product, exact: Dekker's, of halves that Veltkamp's splitting makes. |a|, |b| < 2^996.
 [[gnu::always_inline]] inline Doubles error_of_product(Doubles a, Doubles b,
                                                        Doubles product) noexcept {
-#if !defined(REFARRAY_UNFUSED) && \
-    (defined(__AVX512F__) || (defined(__FMA__) && defined(__AVX2__)) || defined(__aarch64__))
+#if defined(__AVX512F__) || (defined(__FMA__) && defined(__AVX2__)) || defined(__aarch64__)
   return multiply_add(a, b, -product);
 #else
   constexpr double kSplit = 0x1p27 + 1;
