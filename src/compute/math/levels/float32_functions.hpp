@@ -210,7 +210,7 @@ struct Angle {
       constexpr bool kIsOdd = kWhich == Quadrants::kOdd;
       const Rounded nearest = round_to_integer(x * (kPerQuadrant / 2) - (kIsOdd ? 0.5 : 0.0));
       multiple = 2.0 * nearest.value + (kIsOdd ? 1.0 : 0.0);
-      n = nearest.low_bits * 2 + (kIsOdd ? 1 : 0);
+      n = (nearest.low_bits << 1) + (kIsOdd ? 1 : 0);
     }
     r = x;
     for (double part : kHalfPi) r = multiply_add(multiple, broadcast(-part), r);
