@@ -28,6 +28,15 @@ constexpr int kWidth = 16;
 #endif
 constexpr bool kPlain = kWidth == 8;
 
+/// The same for what computes, which needs no VBMI.
+#if defined(__AVX512F__)
+[[maybe_unused]] constexpr int kVectorBytes = 64;
+#elif defined(__AVX2__)
+[[maybe_unused]] constexpr int kVectorBytes = 32;
+#else
+[[maybe_unused]] constexpr int kVectorBytes = 16;
+#endif
+
 constexpr std::int64_t kLine = 64;  // bytes of a cache line
 /// Bytes of a row that is worth streaming although it does not consist of whole lines.
 [[maybe_unused]] constexpr std::int64_t kWorthStreaming = 2048;

@@ -10,14 +10,6 @@
 namespace refarray::core::kernels::REFARRAY_PRODUCTS {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int kVectorBytes = 64;
-#elif defined(__AVX2__)
-constexpr int kVectorBytes = 32;
-#else
-constexpr int kVectorBytes = 16;
-#endif
-
 template <class T>
 using Vector = typename VectorOf<T, kVectorBytes>::type;
 template <class T>

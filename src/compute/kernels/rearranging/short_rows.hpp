@@ -13,12 +13,6 @@
 namespace refarray::core::kernels {
 namespace {
 
-#if defined(__AVX2__)
-constexpr int kLaneBytes = 32;
-#else
-constexpr int kLaneBytes = 16;
-#endif
-
 /// Puts the lesser keys into `low`.
 template <class X>
 [[gnu::always_inline]] inline void exchange(X& low, X& high) noexcept {
@@ -105,9 +99,10 @@ struct LaneKeys {
   using Word = typename K::Word;
   using Signed = std::make_signed_t<Word>;
   static constexpr bool kIsDouble = K::kIsFloating && sizeof(Word) == 8;
-  using Bits = typename VectorOf<Word, kLaneBytes>::type;
-  using Integers = typename VectorOf<Signed, kLaneBytes>::type;
-  using Key = std::conditional_t<kIsDouble, typename VectorOf<double, kLaneBytes>::type, Integers>;
+  using Bits = typename VectorOf<Word, kVectorBytes>::type;
+  using Integers = typename VectorOf<Signed, kVectorBytes>::type;
+  using Key =
+      std::conditional_t<kIsDouble, typename VectorOf<double, kVectorBytes>::type, Integers>;
 
   [[gnu::always_inline]] static Key of(Bits bits) noexcept {
     if constexpr (K::kNumbers == Numbers::kBool) bits = (Bits)(bits != 0) & 1;
@@ -180,13 +175,13 @@ void sort_lane(const LaneSort& call, std::int64_t lane) noexcept {
     store(tile + (call.descending ? call.count - 1 - i : i) * call.pitch, bits);
   }
   const Bits needs_order = found.needs_order();
-  for (std::int64_t i = 0; i < kLaneBytes / kSize; ++i)
+  for (std::int64_t i = 0; i < kVectorBytes / kSize; ++i)
     call.needs_order[lane + i] = K::kIsFloating && needs_order[i] != 0;
 }
 
 template <class K>
 void sort_lanes(const LaneSort& call) noexcept {
-  constexpr std::int64_t kWide = kLaneBytes / sizeof(typename K::Word);
+  constexpr std::int64_t kWide = kVectorBytes / sizeof(typename K::Word);
   for (std::int64_t lane = 0; lane < call.rows; lane += kWide) sort_lane<K>(call, lane);
 }
 

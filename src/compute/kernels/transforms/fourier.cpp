@@ -11,12 +11,6 @@
 namespace refarray::core::kernels::REFARRAY_OPERATIONS {
 namespace {
 
-#if defined(__AVX2__)
-constexpr int kVectorBytes = 32;
-#else
-constexpr int kVectorBytes = 16;
-#endif
-
 template <class T>
 using Vector = typename VectorOf<T, kVectorBytes>::type;
 template <class T>

@@ -1,5 +1,6 @@
 // Kernels of the mathematics of float32. Compiled once per instruction set (cmake/Compute.cmake);
 // the results are correctly rounded, so that every instruction set gives the same bits.
+#include "compute/kernels/kernel_rows.hpp"
 #include "compute/math/accurate.hpp"
 #include "compute/math/levels/corrections.hpp"
 #include "compute/math/levels/float32_functions.hpp"
@@ -128,23 +129,15 @@ void compute_magnitudes(std::byte* out, const std::byte* const* in, std::int64_t
   for (; count > 0; count -= kLanes, x += 2 * kStep, out += kStep) {
     const Floats a = load(x, 2 * count);
     const Floats b = 2 * count > kLanes ? load(x + kStep, 2 * count - kLanes) : Floats{};
-    const auto every_second = [&]<int... i>(int from, std::integer_sequence<int, i...>) {
-      return from == 0 ? __builtin_shufflevector(a, b, (2 * i)...)
-                       : __builtin_shufflevector(a, b, (2 * i + 1)...);
-    };
-    constexpr std::make_integer_sequence<int, kLanes> kAll;
-    store(out, apply2<Hypot>(every_second(0, kAll), every_second(1, kAll)), count);
+    const Parts<Floats> parts = split_parts(a, b);
+    store(out, apply2<Hypot>(parts.real, parts.imag), count);
   }
-}
-
-kernels::ElementwiseFunction& kernel_of(kernels::ElementwiseTable& table, Elementwise operation,
-                                        ScalarType dtype) noexcept {
-  return table.by_dtype[static_cast<std::size_t>(operation)][static_cast<std::size_t>(dtype)];
 }
 
 template <class F>
 void add(kernels::ElementwiseTable& table) noexcept {
-  kernels::ElementwiseFunction& kernel = kernel_of(table, F::kOperation, ScalarType::kFloat32);
+  kernels::ElementwiseFunction& kernel =
+      kernels::kernel_in(table, F::kOperation, ScalarType::kFloat32);
   if constexpr (requires(Doubles x) { F::apply(x); })
     kernel = &compute<F>;
   else
@@ -163,7 +156,7 @@ namespace REFARRAY_MATH {
 void add_float32(kernels::ElementwiseTable& table) noexcept {
   add_all<Acos, Acosh, Asin, Asinh, Atan, Atan2, Atanh, Cos, Cosh, Exp, Expm1, Hypot, Log, Log10,
           Log1p, Log2, Logaddexp, Pow, Sin, Sinh, Tan, Tanh>(table);
-  kernel_of(table, Elementwise::kAbs, ScalarType::kComplex64) = &compute_magnitudes;
+  kernels::kernel_in(table, Elementwise::kAbs, ScalarType::kComplex64) = &compute_magnitudes;
 }
 
 }  // namespace REFARRAY_MATH

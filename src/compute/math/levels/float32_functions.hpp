@@ -17,8 +17,6 @@
 namespace refarray::core::math {
 namespace {
 
-constexpr double kNaN = __builtin_nan("");
-constexpr double kInfinity = __builtin_inf();
 constexpr double kPi = 0x1.921fb54442d18p1;
 constexpr double kLn2 = 0x1.62e42fefa39efp-1;
 constexpr double kLn2High = 0x1.62e42fefa38p-1, kLn2Low = 0x1.ef35793c7673p-45;
@@ -119,13 +117,10 @@ struct Mantissa {
   return f + log1p_less_f(f, Doubles{});
 }
 
-/// `result` where x is positive and finite; the limits elsewhere.
 [[gnu::always_inline]] inline Doubles finish_log(Doubles x, Doubles result) noexcept {
-  if (!any(~((x > Doubles{}) & (x < broadcast(kInfinity))))) [[likely]]
-    return result;
-  result = select(x < broadcast(kInfinity), result, x);
-  result = select(x < Doubles{}, broadcast(kNaN), result);
-  return select(x == Doubles{}, broadcast(-kInfinity), result);
+  if (any(~((x > Doubles{}) & (x < broadcast(kInfinity))))) [[unlikely]]
+    result = limit_log(x, result);
+  return result;
 }
 
 /// log(1 + x) of any double: a part of the sum that is lost is below its rounding.
@@ -372,24 +367,9 @@ struct Pow {
         (x > Doubles{}) & (x < broadcast(kInfinity)) & (magnitude(y) < broadcast(kInfinity));
     if (!any(~is_ordinary)) [[likely]]
       return {result, Words{}};
-    return {finish(x, y, result), Words{}};
+    return {limit_power(x, y, result), Words{}};
   }
   static float apply_accurately(float x, float y) noexcept { return accurate_pow(x, y); }
-
- private:
-  /// From the power of |x|, as C99's annex F has it.
-  [[gnu::always_inline]] static Doubles finish(Doubles x, Doubles y, Doubles result) noexcept {
-    constexpr double kEven = 0x1p25;  // floats from here on are even integers
-    const Doubles one = broadcast(1), base = magnitude(x), limited = clamp(y, kEven);
-    const Words is_integer = round_to_integer(limited).value == limited;
-    const Words is_odd = is_integer & (round_to_integer(0.5 * limited).value != 0.5 * limited);
-    const Words is_negative = bits_of(x) < 0;
-    result = of_bits(bits_of(result) ^ (is_negative & is_odd & kSignOfDouble));
-    const Words is_finite = (base < broadcast(kInfinity)) & (base > Doubles{});
-    result = select(is_negative & is_finite & ~is_integer, broadcast(kNaN), result);
-    result = select((base == one) & is_integer & ~is_odd, one, result);
-    return select((y == Doubles{}) | (x == one), one, result);
-  }
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Kernels of the mathematics of float64. Compiled once per instruction set (cmake/Compute.cmake).
+#include "compute/kernels/kernel_rows.hpp"
 #include "compute/math/levels/float64_functions.hpp"
 #include "compute/math/levels/math_kernels.hpp"
 
@@ -98,13 +99,8 @@ void compute2(std::byte* out, const std::byte* const* in, std::int64_t count,
 void compute_magnitudes(std::byte* out, const std::byte* const* in, std::int64_t count,
                         unsigned scalars) noexcept {
   const std::byte* x = in[0];
-  const auto every_second = []<int... i>(Doubles a, Doubles b, std::integer_sequence<int, i...>) {
-    return Pair{__builtin_shufflevector(a, b, (2 * i)...),
-                __builtin_shufflevector(a, b, (2 * i + 1)...)};
-  };
   for (; count >= kLanes; count -= kLanes, x += kStep, out += kVectorBytes) {
-    const auto [a, b] =
-        every_second(load(x), load(x + kVectorBytes), std::make_integer_sequence<int, kLanes>{});
+    const auto [a, b] = split_parts(load(x), load(x + kVectorBytes));
     Words rare;
     Doubles length = Hypot::apply(a, b, rare);
     if (any(rare)) [[unlikely]]
@@ -119,18 +115,19 @@ void compute_magnitudes(std::byte* out, const std::byte* const* in, std::int64_t
   __builtin_memcpy(out, last + 2, static_cast<std::size_t>(count) * sizeof(double));
 }
 
+template <class F>
+void add(kernels::ElementwiseTable& table) noexcept {
+  kernels::ElementwiseFunction& kernel =
+      kernels::kernel_in(table, F::kOperation, ScalarType::kFloat64);
+  if constexpr (requires(Doubles x, Words rare) { F::apply(x, x, rare); })
+    kernel = &compute2<F>;
+  else
+    kernel = &compute<F>;
+}
+
 template <class... F>
 void add_all(kernels::ElementwiseTable& table) noexcept {
-  const auto add = [&]<class G>(G*) {
-    kernels::ElementwiseFunction& kernel =
-        table.by_dtype[static_cast<std::size_t>(G::kOperation)]
-                      [static_cast<std::size_t>(ScalarType::kFloat64)];
-    if constexpr (requires(Doubles x, Words rare) { G::apply(x, x, rare); })
-      kernel = &compute2<G>;
-    else
-      kernel = &compute<G>;
-  };
-  (add(static_cast<F*>(nullptr)), ...);
+  (add<F>(table), ...);
 }
 
 }  // namespace
@@ -140,8 +137,7 @@ namespace REFARRAY_MATH {
 void add_float64(kernels::ElementwiseTable& table) noexcept {
   add_all<Acos, Acosh, Asin, Asinh, Atan, Atan2, Atanh, Cos, Cosh, Exp, Expm1, Hypot, Log, Log10,
           Log1p, Log2, Logaddexp, Pow, Sin, Sinh, Tan, Tanh>(table);
-  table.by_dtype[static_cast<std::size_t>(Elementwise::kAbs)]
-                [static_cast<std::size_t>(ScalarType::kComplex128)] = &compute_magnitudes;
+  kernels::kernel_in(table, Elementwise::kAbs, ScalarType::kComplex128) = &compute_magnitudes;
 }
 
 }  // namespace REFARRAY_MATH

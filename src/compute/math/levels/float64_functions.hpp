@@ -23,8 +23,6 @@
 namespace refarray::core::math {
 namespace {
 
-constexpr double kNaN = __builtin_nan("");
-constexpr double kInfinity = __builtin_inf();
 constexpr double kLn2 = 0x1.62e42fefa39efp-1, kLn2Low = 0x1.abc9e3b39803fp-56;
 constexpr double kHalfPi = 0x1.921fb54442d18p+0, kHalfPiLow = 0x1.1a62633145c07p-54;
 
@@ -271,13 +269,6 @@ template <bool kLong = false>
 constexpr double kLeastNormal = 0x1p-1022;
 [[gnu::always_inline]] inline Words is_normal(Doubles x) noexcept {
   return (x >= broadcast(kLeastNormal)) & (x < broadcast(kInfinity));
-}
-
-/// `result` where x is positive and finite; the limits elsewhere.
-[[gnu::always_inline]] inline Doubles limit_log(Doubles x, Doubles result) noexcept {
-  result = select(x < broadcast(kInfinity), result, x);
-  result = select(x < Doubles{}, broadcast(kNaN), result);
-  return select(x == Doubles{}, broadcast(-kInfinity), result);
 }
 
 /// The logarithm to a base from the natural one.
@@ -681,27 +672,15 @@ struct Pow {
     rare = is_rare(x, y, product.high);
     return scaled(power_of_e<true>(e), e);
   }
-  /// As C99's annex F has it.
   [[gnu::noinline]] static Doubles finish(Doubles x, Doubles y, Doubles result) noexcept {
-    constexpr double kIntegers = 0x1p52;  // numbers from here on are integers, from twice it even
-    const Doubles one = broadcast(1), base = magnitude(x);
+    const Doubles base = magnitude(x);
     const Words is_small = base < broadcast(kLeastNormal);
     const Pair usual = log_of_normal<true>(base), small = log_of_normal<true>(base * 0x1p54, -54);
     const Pair log = select(is_small, small, usual);
     const Pair product = exact_product(y, limit_log(base, log.high));
     const Doubles other = any_power_of_e(product.high, product.low + y * log.low, 0);
     result = select(is_rare(x, y, product.high), other, result);
-
-    const Doubles limited = clamp(magnitude(y), 2 * kIntegers), half = 0.5 * limited;
-    const Words is_integer =
-        (limited >= broadcast(kIntegers)) | ((limited + kIntegers) - kIntegers == limited);
-    const Words is_odd = is_integer & ((half + kIntegers) - kIntegers != half);
-    const Words is_negative = bits_of(x) < 0;
-    result = of_bits(bits_of(result) ^ (is_negative & is_odd & kSignOfDouble));
-    const Words is_finite = (base < broadcast(kInfinity)) & (base > Doubles{});
-    result = select(is_negative & is_finite & ~is_integer, broadcast(kNaN), result);
-    result = select((base == one) & is_integer & ~is_odd, one, result);
-    return select((y == Doubles{}) | (x == one), one, result);
+    return limit_power(x, y, result);
   }
 
  private:

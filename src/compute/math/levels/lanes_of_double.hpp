@@ -17,18 +17,12 @@
 namespace refarray::core::math {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int kVectorBytes = 64;
-#elif defined(__AVX2__)
-constexpr int kVectorBytes = 32;
-#else
-constexpr int kVectorBytes = 16;
-#endif
+using kernels::kVectorBytes;
 constexpr int kLanes = kVectorBytes / 8;
 
 using Doubles = kernels::VectorOf<double, kVectorBytes>::type;
-using Words =
-    kernels::VectorOf<std::int64_t, kVectorBytes>::type;  // also the results of comparisons
+/// Also the results of comparisons.
+using Words = kernels::VectorOf<std::int64_t, kVectorBytes>::type;
 using Floats = kernels::VectorOf<float, kVectorBytes / 2>::type;
 
 [[gnu::always_inline]] inline Doubles broadcast(double value) noexcept { return value - Doubles{}; }
@@ -144,6 +138,47 @@ struct Rounded {
 /// 2^n of an integer in [-1022, 1023].
 [[gnu::always_inline]] inline Doubles power_of_2(Words low_bits) noexcept {
   return of_bits(add_bits(low_bits << 52, broadcast_bits(kBitsOfOne)));
+}
+
+/// The elements of even index of two vectors, and those of odd index: parts of complex numbers.
+template <class V>
+struct Parts {
+  V real, imag;
+};
+template <class V>
+[[gnu::always_inline]] inline Parts<V> split_parts(V a, V b) noexcept {
+  return [=]<int... i>(std::integer_sequence<int, i...>) {
+    return Parts<V>{__builtin_shufflevector(a, b, (2 * i)...),
+                    __builtin_shufflevector(a, b, (2 * i + 1)...)};
+  }(std::make_integer_sequence<int, kLanes>{});
+}
+
+// --- limits
+
+constexpr double kNaN = __builtin_nan("");
+constexpr double kInfinity = __builtin_inf();
+
+/// A logarithm: `result` where x is positive and finite; the limits elsewhere.
+[[gnu::always_inline]] inline Doubles limit_log(Doubles x, Doubles result) noexcept {
+  result = select(x < broadcast(kInfinity), result, x);
+  result = select(x < Doubles{}, broadcast(kNaN), result);
+  return select(x == Doubles{}, broadcast(-kInfinity), result);
+}
+
+/// x to the power of y from that of |x|, as C99's annex F has it.
+[[gnu::always_inline]] inline Doubles limit_power(Doubles x, Doubles y, Doubles result) noexcept {
+  constexpr double kIntegers = 0x1p52;  // numbers from here on are integers, from twice it even
+  const Doubles one = broadcast(1), base = magnitude(x);
+  const Doubles limited = clamp(magnitude(y), 2 * kIntegers), half = 0.5 * limited;
+  const Words is_integer =
+      (limited >= broadcast(kIntegers)) | ((limited + kIntegers) - kIntegers == limited);
+  const Words is_odd = is_integer & ((half + kIntegers) - kIntegers != half);
+  const Words is_negative = bits_of(x) < 0;
+  result = of_bits(bits_of(result) ^ (is_negative & is_odd & kSignOfDouble));
+  const Words is_finite = (base < broadcast(kInfinity)) & (base > Doubles{});
+  result = select(is_negative & is_finite & ~is_integer, broadcast(kNaN), result);
+  result = select((base == one) & is_integer & ~is_odd, one, result);
+  return select((y == Doubles{}) | (x == one), one, result);
 }
 
 }  // namespace
