@@ -5,6 +5,10 @@
 
 #include "core/kernels/table.hpp"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 namespace refarray::core::kernels {
 
 extern const Table kPlainTable;
@@ -21,6 +25,31 @@ namespace {
 constinit std::atomic<const Table*> in_use{nullptr};
 
 #if defined(__x86_64__)
+/// What the processor has, and whether the operating system saves the wide registers. Not by
+/// __builtin_cpu_supports(), which knows nothing where zig's runtime library is linked.
+struct Features {
+  bool has_sse4 = false, has_avx2 = false, has_avx512 = false, has_vbmi = false;
+
+  Features() noexcept {
+    constexpr unsigned kSse42 = 1U << 20, kPopcnt = 1U << 23, kFma = 1U << 12, kXgetbv = 1U << 27;
+    constexpr unsigned kAvx2 = 1U << 5 | 1U << 3 | 1U << 8;  // with BMI and BMI2
+    constexpr unsigned kAvx512 =
+        1U << 16 | 1U << 17 | 1U << 28 | 1U << 30 | 1U << 31;  // F DQ CD BW VL
+    constexpr unsigned kVbmi = 1U << 1, kVectors = 0x6, kWideVectors = 0xE6;
+    unsigned eax = 0, ebx = 0, basic = 0, extended = 0, more = 0, edx = 0;
+    if (__get_cpuid(1, &eax, &ebx, &basic, &edx) == 0) return;
+    has_sse4 = (basic & kSse42) != 0 && (basic & kPopcnt) != 0;
+    if ((basic & kXgetbv) == 0 || __get_cpuid_count(7, 0, &eax, &extended, &more, &edx) == 0)
+      return;
+    unsigned saved;
+    __asm__("xgetbv" : "=a"(saved), "=d"(edx) : "c"(0));
+    has_avx2 = (extended & kAvx2) == kAvx2 && (basic & kFma) != 0 && (saved & kVectors) == kVectors;
+    has_avx512 =
+        has_avx2 && (extended & kAvx512) == kAvx512 && (saved & kWideVectors) == kWideVectors;
+    has_vbmi = has_avx512 && (more & kVbmi) != 0;
+  }
+};
+
 /// Copies as with AVX2; what computes has no use for VBMI.
 const Table& avx512_without_vbmi() noexcept {
   static const Table table = [] {
@@ -41,16 +70,10 @@ Choices choices() noexcept {
     if (supported) out.tables[out.count++] = &table;
   };
 #if defined(__x86_64__)
-  __builtin_cpu_init();  // also checks that the operating system saves the wide registers
-  const bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                          __builtin_cpu_supports("avx512cd") &&
-                          __builtin_cpu_supports("avx512dq") &&
-                          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma") &&
-                          __builtin_cpu_supports("bmi2");
-  add(__builtin_cpu_supports("avx512vbmi") ? kAvx512Table : avx512_without_vbmi(), has_avx512);
-  add(kAvx2Table, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                      __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2"));
-  add(kSse4Table, __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt"));
+  const Features features;
+  add(features.has_vbmi ? kAvx512Table : avx512_without_vbmi(), features.has_avx512);
+  add(kAvx2Table, features.has_avx2);
+  add(kSse4Table, features.has_sse4);
 #else
   add(kSimd128Table, true);
 #endif

@@ -41,8 +41,11 @@ extern "C" std::int64_t find_doubtful2(double (*reference)(double, double), cons
 }
 
 /// What the C library lacks. Where the terms cancel the result may be doubtful without need.
-extern "C" double logaddexp(double x, double y) {
+extern "C" double reference_logaddexp(double x, double y) {
   if (x == y) return x + std::log(2.0);
   const long double distance = std::fabs(static_cast<long double>(x) - y);
   return static_cast<double>(std::fmax(x, y) + std::log1p(std::exp(-distance)));
 }
+
+/// Some C libraries have numbers for arguments below 1.
+extern "C" double reference_acosh(double x) { return x < 1 ? std::nan("") : std::acosh(x); }
