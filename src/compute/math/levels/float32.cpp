@@ -49,9 +49,10 @@ using Halves = kernels::VectorOf<std::int32_t, kVectorBytes / 2>::type;
 
 template <Elementwise kOperation>
 [[gnu::noinline]] void correct(Floats& out, Floats x) noexcept {
+  const auto bits = __builtin_bit_cast(Halves, x);  // clang casts the first element for each x[i]
   for (const Correction& each : kCorrections<kOperation>)
     for (int i = 0; i < kLanes; ++i)
-      if (__builtin_bit_cast(std::uint32_t, x[i]) == each.input)
+      if (static_cast<std::uint32_t>(bits[i]) == each.input)
         out[i] = __builtin_bit_cast(float, each.output);
 }
 
