@@ -18,7 +18,7 @@ from oracles.arithmetic import floor_divide, remainder
 from oracles.checks import assert_dtype, assert_elements, assert_within, error, flat, same
 from oracles.formats import COMPLEX, FORMATS, INTEGERS, REAL_FLOATS, limits, rounded
 from oracles.functions import BINARY, INEXACT, UNARY
-from oracles.layouts import gapless, misaligned, text
+from oracles.layouts import gapless, misaligned, text, views
 from oracles.samples import pairs, samples
 from oracles.switches import ISAS, instruction_set
 
@@ -342,6 +342,24 @@ def test_binary_functions_of_short_vectors(name: str) -> None:
         left, right = (repeated(each[start:], 44) for each in (a, b))
         whole = (refarray.asarray(left, dtype=dtype), refarray.asarray(right, dtype=dtype))
         check_lengths(function(name), whole, dtype)
+
+
+MANY_AXES = (5, 2, 3, 2, 2, 3, 2, 2, 2)  # more elements than one block has
+
+
+@run_each("dtype", ["int8", "int16", "float32", "float64", "complex128"])
+def test_arrays_of_many_short_axes(dtype: str) -> None:
+    numbers = refarray.arange(math.prod(MANY_AXES)).reshape(MANY_AXES) % 61
+    is_odd, x = numbers % 2 == 1, numbers.astype(dtype)
+    few = x[:, :1, :, :1, :, :1, :, :1, :]
+    repeated_few = refarray.broadcast_to(few, MANY_AXES)
+    expected = text(x + repeated_few.copy()), text(refarray.where(is_odd, x, repeated_few.copy()))
+    column_major = refarray.permute_dims(is_odd, range(8, -1, -1)).copy()
+    is_odd = refarray.permute_dims(column_major, range(8, -1, -1))
+    for name, view in views(x):
+        for y in (few, repeated_few, refarray.flip(refarray.flip(few).copy())):
+            got = text(view + y), text(refarray.where(is_odd, view, y))
+            assert got == expected, name
 
 
 INDEX = xp.asarray([2, 0, 1])

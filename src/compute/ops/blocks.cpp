@@ -7,6 +7,9 @@
 #include <cstring>
 #include <utility>
 
+#include "compute/kernels/operations.hpp"
+#include "compute/kernels/rearranging/gather.hpp"
+#include "compute/kernels_in_use.hpp"
 #include "core/copy/plan.hpp"
 #include "core/copy/walk.hpp"
 #include "core/kernels/table.hpp"
@@ -23,6 +26,10 @@ constexpr std::int64_t kStridedBlockBytes = std::int64_t{4} << 10;
 /// of them as concurrent streams. Larger blocks took twice the time.
 constexpr std::int64_t kDistantBlockBytes = 512;
 constexpr std::int64_t kCacheBytes = std::int64_t{1} << 20;
+/// Planes of fewer elements: a copy takes longer from one to the next than for their elements.
+constexpr std::int64_t kTinyPlane = 64;
+/// Elements of a block whose offsets are in a table.
+constexpr std::int64_t kTabled = 1024;
 
 /// A contiguous view of `data` with the shape of `like`.
 ArrayView buffer_like(const ArrayView& like, std::byte* data, const DType& dtype,
@@ -159,10 +166,21 @@ bool BlockWalk::has_contiguous_rows() const noexcept {
   return true;
 }
 
+/// Whether offsets in a table take less time than copies along many axes, or along short ones.
+bool BlockWalk::gathers_by_offsets() const noexcept {
+  const bool is_same_dtype = std::all_of(operand_, operand_ + operands_, [](const Operand& each) {
+    return each.dtype == each.computed;
+  });
+  if (!is_same_dtype || ndim_ < 3 || has_contiguous_rows()) return false;
+  const std::int64_t last = shape_[ndim_ - 1];
+  return ndim_ > 4 || (last < kTinyPlane && last * shape_[ndim_ - 2] < kTinyPlane);
+}
+
 void BlockWalk::choose_blocks() noexcept {
   int largest = 1;
   for (int i = 0; i < operands_; ++i) largest = std::max(largest, operand_[i].computed.itemsize());
-  const std::int64_t elements = block_elements(largest);
+  const bool is_tabled = gathers_by_offsets();
+  const std::int64_t elements = is_tabled ? kTabled : block_elements(largest);
   cut_ = ndim_ - 1;
   if (!has_contiguous_rows()) {
     while (cut_ > 0 && inner_ * shape_[cut_] <= elements / 2) inner_ *= shape_[cut_--];
@@ -170,6 +188,7 @@ void BlockWalk::choose_blocks() noexcept {
   piece_ = std::clamp<std::int64_t>(elements / inner_, 1, shape_[cut_]);
   pieces_ = (shape_[cut_] + piece_ - 1) / piece_;
   buffer_bytes_ = static_cast<std::size_t>((piece_ * inner_ * largest + 63) / 64 * 64);
+  table_bytes_ = is_tabled ? static_cast<std::size_t>(piece_ * inner_) * sizeof(std::int64_t) : 0;
   count_ = pieces_;
   for (int axis = 0; axis < cut_; ++axis) count_ *= shape_[axis];
 }
@@ -185,6 +204,25 @@ void BlockWalk::classify() noexcept {
       operand.is_scalar = operand.is_scalar && operand.strides[axis] == 0;
       expected *= shape_[axis];
     }
+    operand.is_scattered = table_bytes_ > 0 && !operand.is_gapless && !operand.is_scalar;
+  }
+}
+
+std::byte* BlockWalk::offsets_at(int which, std::byte* buffers) const noexcept {
+  return buffers + static_cast<std::size_t>(operands_) * buffer_bytes_ +
+         static_cast<std::size_t>(which) * table_bytes_;
+}
+
+/// Bytes from the first element of a block to each of its elements: equal for all blocks.
+void BlockWalk::fill_offsets(const Operand& operand, std::byte* offsets) const noexcept {
+  auto* const table = reinterpret_cast<std::int64_t*>(offsets);
+  std::int64_t count = 1;
+  table[0] = 0;
+  for (int axis = ndim_ - 1; axis >= cut_; --axis) {
+    const std::int64_t extent = axis == cut_ ? piece_ : shape_[axis];
+    const std::int64_t step = operand.strides[axis] * operand.dtype.itemsize();
+    for (std::int64_t i = count; i < extent * count; ++i) table[i] = table[i - count] + step;
+    count *= extent;
   }
 }
 
@@ -214,11 +252,19 @@ ArrayView BlockWalk::view(const Operand& operand, const Block& block, int which)
   return out;
 }
 
-/// Copies a block of an input to `buffer`, without gaps and in the kernel's dtype.
-void BlockWalk::gather(int which, const Block& block, std::byte* buffer) const noexcept {
+/// Copies a block of an input to its buffer, without gaps and in the kernel's dtype.
+void BlockWalk::gather(int which, const Block& block, std::byte* buffers) const noexcept {
   const Operand& operand = operand_[which];
   const ArrayView there = view(operand, block, which);
   const std::int64_t size = operand.dtype.itemsize();
+  std::byte* const buffer = buffers + static_cast<std::size_t>(which) * buffer_bytes_;
+  if (operand.is_scattered) {
+    const auto kernel =
+        kernels::operations().gathering->gather[std::countr_zero(static_cast<unsigned>(size))];
+    return kernel({buffer, there.data,
+                   reinterpret_cast<const std::int64_t*>(offsets_at(which, buffers)), block.count,
+                   size, size});
+  }
   if (cut_ == ndim_ - 1 && operand.dtype == operand.computed) {
     return copy_words(buffer, there.data, block.count, size, operand.strides[cut_] * size, size);
   }
@@ -249,9 +295,8 @@ void BlockWalk::compute(const Block& block, std::byte* buffers) const noexcept {
     if (operand.is_scalar && std::popcount(scalars) < operands_ - 2) {
       scalars |= 1U << (i - 1);
     } else if (!operand.is_gapless) {
-      std::byte* const buffer = buffers + static_cast<std::size_t>(i) * buffer_bytes_;
-      gather(i, block, buffer);
-      in[i - 1] = buffer;
+      gather(i, block, buffers);
+      in[i - 1] = buffers + static_cast<std::size_t>(i) * buffer_bytes_;
     }
   }
   const Operand& out = operand_[0];
@@ -264,7 +309,11 @@ void BlockWalk::compute(const Block& block, std::byte* buffers) const noexcept {
 }
 
 void BlockWalk::run(std::int64_t begin, std::int64_t end) const noexcept {
-  const Scratch buffers(static_cast<std::size_t>(operands_) * buffer_bytes_);
+  const Scratch buffers(static_cast<std::size_t>(operands_) * (buffer_bytes_ + table_bytes_));
+  for (int i = 1; i < operands_; ++i) {
+    const Operand& operand = operand_[i];
+    if (operand.is_scattered) fill_offsets(operand, offsets_at(i, buffers.data()));
+  }
   for (std::int64_t i = begin; i < end; ++i) compute(block_at(i), buffers.data());
 }
 

@@ -35,6 +35,7 @@ class BlockWalk {
     std::int64_t strides[kMaxRank];    // in elements
     bool is_gapless;                   // in a block, with the kernel's dtype
     bool is_scalar;                    // one element for the whole block
+    bool is_scattered;                 // gathered by a table of offsets
     alignas(16) std::byte scalar[16];  // of an input that is one element, in the kernel's dtype
   };
   struct Block;
@@ -49,7 +50,10 @@ class BlockWalk {
   std::int64_t block_elements(int largest) const noexcept;
   Block block_at(std::int64_t index) const noexcept;
   ArrayView view(const Operand& operand, const Block& block, int which) const noexcept;
-  void gather(int which, const Block& block, std::byte* buffer) const noexcept;
+  bool gathers_by_offsets() const noexcept;
+  std::byte* offsets_at(int which, std::byte* buffers) const noexcept;
+  void fill_offsets(const Operand& operand, std::byte* offsets) const noexcept;
+  void gather(int which, const Block& block, std::byte* buffers) const noexcept;
   void scatter(const std::byte* buffer, const Block& block) const noexcept;
   void compute(const Block& block, std::byte* buffers) const noexcept;
 
@@ -62,6 +66,7 @@ class BlockWalk {
   std::int64_t inner_ = 1;   // elements per index of that axis
   std::int64_t count_ = 1;
   std::size_t buffer_bytes_;  // of one operand in a block
+  std::size_t table_bytes_;   // of the offsets of one operand's elements, or 0
   std::int64_t shape_[kMaxRank];
   Operand operand_[kMaxOperands];
 };
