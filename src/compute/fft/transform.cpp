@@ -125,12 +125,15 @@ class Transform {
         out_(axes_.operand(out)),
         in_(axes_.operand(x)) {
     const bool is_contiguous = in_.step == x.dtype.itemsize();
-    tile_ = axes_.inner() < kTile || (is_contiguous && n > kTiledLength) ? 1 : kTile;
+    if (axes_.inner() < kTile || (is_contiguous && n > kTiledLength)) return;
+    const std::int64_t tiles = std::min(axes_.inner() / kTile, kShort / n);
+    tile_ = kTile * std::max<std::int64_t>(tiles, 1);
   }
 
   bool run(const InterruptCheck& interrupt) const {
-    const std::int64_t tiles = axes_.inner() / tile_;
-    const std::int64_t row = tiles + axes_.inner() % tile_;  // tiles and single sequences
+    const std::int64_t tiles = axes_.inner() / tile_, rest = axes_.inner() % tile_;
+    const std::int64_t last = rest / kTile * kTile;  // sequences of a smaller tile
+    const std::int64_t row = tiles + (last > 0 ? 1 : 0) + rest - last;
     const std::int64_t count = axes_.outer() * row;
     const bool shares = axes_.outer() * axes_.inner() * n_ * kSize >= kThreadingThreshold;
     const int threads =
@@ -142,11 +145,13 @@ class Transform {
     const bool is_done = share_work(count, threads, interrupt, [&](std::int64_t index) {
       if (progress.is_stopped) return;
       const std::int64_t within = index % row, outer = index / row;
-      const std::int64_t first = within < tiles ? within * tile_ : within + tiles * (tile_ - 1);
+      const bool is_single = within >= row - (rest - last);
+      const std::int64_t first = is_single ? axes_.inner() - (row - within) : within * tile_;
+      const std::int64_t width = is_single ? 1 : within < tiles ? tile_ : last;
       workspaces.use([&](Buffers<T> buffers) {
         const Sequences to = axes_.at(out_, outer, first), from = axes_.at(in_, outer, first);
         try {  // boundary: the threads that share the work take no exceptions
-          transform({buffers, within < tiles ? tile_ : 1, inside}, to, from);
+          transform({buffers, width, inside}, to, from);
         } catch (const Interrupted&) {
           progress.is_stopped = true;
         }
@@ -159,6 +164,7 @@ class Transform {
   using Planes = kernels::Planes<T>;
   static constexpr std::int64_t kSize = sizeof(T);
   static constexpr std::int64_t kTile = 64 / kSize;  // sequences
+  static constexpr std::int64_t kShort = 64;         // sequences up to this length: several tiles
 
   /// Of all threads; only the calling one may ask for interrupts.
   struct Progress {
@@ -346,7 +352,7 @@ class Transform {
   Axes axes_;
   Operand out_;
   Operand in_;
-  std::int64_t tile_;  // sequences
+  std::int64_t tile_ = 1;  // sequences
 };
 
 }  // namespace
