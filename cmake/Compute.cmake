@@ -76,8 +76,3 @@ file(GLOB_RECURSE decomposition_sources CONFIGURE_DEPENDS
 refarray_objects(compute refarray_decompositions ${decomposition_sources})
 target_link_libraries(refarray_decompositions PRIVATE refarray_eigen)
 refarray_precompile(refarray_decompositions compute/linalg/decompositions/parts/eigen.hpp)
-if(REFARRAY_SANITIZE)
-  # Eigen's blocked LU refers to the first element of a part without columns, which it does not read.
-  set_source_files_properties("${PROJECT_SOURCE_DIR}/src/compute/linalg/decompositions/lu.cpp" PROPERTIES COMPILE_OPTIONS
-                              -fno-sanitize=null)
-endif()

@@ -17,8 +17,8 @@ constexpr std::int64_t kRowExtent = 512;      // columns for a left operand of o
 // A piece of work: packed, its rows fit the second-level cache and a panel of columns the first.
 constexpr std::int64_t kPieceRows = 240;
 constexpr std::int64_t kPieceColumns = 512;
-constexpr std::int64_t kFewProducts = 4096;  // of which no operand is packed
-constexpr int kMatricesPerCheck = 64;        // of so few products
+constexpr std::int64_t kFewProducts = 32768;  // of which no operand is packed
+constexpr int kMatricesPerCheck = 64;         // of so few products
 constexpr std::int64_t kThreadingThreshold = std::int64_t{1} << 22;  // products
 
 constexpr std::int64_t quotient_up(std::int64_t a, std::int64_t b) noexcept {
@@ -62,14 +62,16 @@ struct ProductsInPlace {
   std::int64_t rows;
   std::int64_t depth;
   std::int64_t columns;
+  bool adds;  // to what is in the result
 
   ProductsInPlace(const DType& dtype, const Matrix& x2, std::int64_t num_rows, std::int64_t length,
-                  std::int64_t num_columns, bool is_few) noexcept
+                  std::int64_t num_columns, bool is_few, bool adds_to_result) noexcept
       : multiply(nullptr),
         is_along(x2.column_step == dtype.itemsize()),
         rows(num_rows),
         depth(length),
-        columns(num_columns) {
+        columns(num_columns),
+        adds(adds_to_result) {
     if (rows > 1 && !is_few) return;
     const kernels::ProductKernels& kernels = kernels::products(dtype.scalar(), rows == 1);
     if (is_along)
@@ -85,7 +87,7 @@ struct ProductsInPlace {
       for (std::int64_t k = 0; k < depth; k += kDepth) {
         multiply({x1.at(0, k), x1.row_step, x1.column_step, x2.at(k, part.begin),
                   is_along ? x2.row_step : x2.column_step, std::min(kDepth, depth - k),
-                  out.at(0, part.begin), out.row_step, rows, part.size(), k > 0});
+                  out.at(0, part.begin), out.row_step, rows, part.size(), adds || k > 0});
       }
     };
     const bool shares = rows * columns >= kThreadingThreshold / depth;
@@ -98,13 +100,15 @@ struct ProductsInPlace {
 class Products {
  public:
   /// Throws kMemory.
-  Products(const DType& dtype, std::int64_t rows, std::int64_t depth, std::int64_t columns)
+  Products(const DType& dtype, std::int64_t rows, std::int64_t depth, std::int64_t columns,
+           bool adds)
       : kernels_(kernels::products(dtype.scalar(), rows == 1)),
         extent_(rows == 1 ? kRowExtent : kPackedExtent),
         size_(dtype.itemsize()),
         rows_(rows),
         depth_(depth),
-        columns_(columns) {
+        columns_(columns),
+        adds_(adds) {
     const std::int64_t slice = std::min(depth, kDepth) * size_;
     const auto packed = [this, slice](std::int64_t extent, std::int64_t width) {
       return quotient_up(std::min(extent, extent_), width) * width * slice;
@@ -208,7 +212,7 @@ class Products {
              out.at(i, j), out.row_step,
              static_cast<int>(std::min<std::int64_t>(kernels_.rows, rows.end - i)),
              static_cast<int>(std::min<std::int64_t>(kernels_.columns, columns.end - j)),
-             depth.begin > 0});
+             adds_ || depth.begin > 0});
       }
     }
   }
@@ -219,6 +223,7 @@ class Products {
   std::int64_t rows_;
   std::int64_t depth_;
   std::int64_t columns_;
+  bool adds_;  // to what is in the result
   StoragePtr memory_;
   std::byte* left_;
   std::byte* right_;
@@ -266,14 +271,12 @@ class Batch {
   std::int64_t steps_[3][kMaxRank];  // bytes
 };
 
-}  // namespace
-
-bool matmul(const ArrayView& out, const ArrayView& x1, const ArrayView& x2,
-            const InterruptCheck& interrupt) {
+bool multiply(const ArrayView& out, const ArrayView& x1, const ArrayView& x2, bool adds,
+              const InterruptCheck& interrupt) {
   if (out.size() == 0) return true;
   const std::int64_t depth = x1.shape[x1.ndim - 1];
   if (depth == 0) {
-    std::fill_n(out.data, out.nbytes(), std::byte{0});
+    if (!adds) std::fill_n(out.data, out.nbytes(), std::byte{0});
     return true;
   }
   std::int64_t rows = out.shape[out.ndim - 2], columns = out.shape[out.ndim - 1];
@@ -296,9 +299,21 @@ bool matmul(const ArrayView& out, const ArrayView& x1, const ArrayView& x2,
     return true;
   };
   const Matrix right = is_column ? batch.matrices[1].transposed() : batch.matrices[2];
-  const ProductsInPlace in_place(out.dtype, right, rows, depth, columns, is_few);
+  const ProductsInPlace in_place(out.dtype, right, rows, depth, columns, is_few, adds);
   return in_place.multiply != nullptr ? each(in_place)
-                                      : each(Products(out.dtype, rows, depth, columns));
+                                      : each(Products(out.dtype, rows, depth, columns, adds));
+}
+
+}  // namespace
+
+bool matmul(const ArrayView& out, const ArrayView& x1, const ArrayView& x2,
+            const InterruptCheck& interrupt) {
+  return multiply(out, x1, x2, /*adds=*/false, interrupt);
+}
+
+bool add_matmul(const ArrayView& out, const ArrayView& x1, const ArrayView& x2,
+                const InterruptCheck& interrupt) {
+  return multiply(out, x1, x2, /*adds=*/true, interrupt);
 }
 
 }  // namespace refarray::core

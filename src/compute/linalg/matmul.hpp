@@ -17,6 +17,10 @@ namespace refarray::core {
 bool matmul(const ArrayView& out, const ArrayView& x1, const ArrayView& x2,
             const InterruptCheck& interrupt);
 
+/// As matmul(), but adds the sums to what is in `out`, whose rows may have gaps between them.
+bool add_matmul(const ArrayView& out, const ArrayView& x1, const ArrayView& x2,
+                const InterruptCheck& interrupt);
+
 /// out[..., 0] = sum over k of conj(x1[..., k]) * x2[..., k]. x1 and x2 have the same shape and
 /// dtype, one that computations accept; `out` has extent 1 along the last axis and overlaps
 /// neither. Sums are those of reduce(). Throws kMemory. Returns false if interrupted.

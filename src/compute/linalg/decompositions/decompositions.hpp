@@ -13,8 +13,8 @@
 
 namespace refarray::core {
 
-// --- LU, with partial pivoting: A P = L U, where rows change places so that no element of L is
-// greater than 1 in magnitude. Matrices with elements outside of 2^-400 to 2^400 have their rows
+// --- LU, with partial pivoting: P A = L U, where rows change places so that no element of L is
+// greater than 1 in magnitude (complex: in |re| + |im| than its pivot). Matrices with elements outside of 2^-400 to 2^400 have their rows
 // and columns scaled by powers of two first. Elements that are NaN or infinite make only the
 // results that they reach NaN.
 

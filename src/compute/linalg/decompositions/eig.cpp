@@ -2,6 +2,7 @@
 #include "compute/linalg/decompositions/decompositions.hpp"
 #include "compute/linalg/decompositions/parts/iterations.hpp"
 #include "compute/linalg/decompositions/parts/matrices.hpp"
+#include "compute/linalg/decompositions/parts/part_products.hpp"
 #include "compute/linalg/decompositions/parts/stack.hpp"
 
 namespace refarray::core {
@@ -146,11 +147,12 @@ template <class T>
 bool multiply(Matrix<T>& out, const Matrix<T>& a, const Matrix<T>& b, Progress& progress) {
   constexpr Index kColumns = 64;
   const Index n = a.rows();
+  out.setZero();
   for (Index j = 0; j < n; j += kColumns) {
     const Index columns = std::min(kColumns, n - j), rows = std::min(j + columns + 1, n);
-    out.middleCols(j, columns).noalias() = a.leftCols(rows) * b.block(0, j, rows, columns);
-    const double products = static_cast<double>(rows) * static_cast<double>(columns);
-    if (progress.is_stopped_after(products * static_cast<double>(n))) return false;
+    if (!add_product<T>(out.middleCols(j, columns), a.leftCols(rows), b.block(0, j, rows, columns),
+                        progress))
+      return false;
   }
   return true;
 }

@@ -4,19 +4,70 @@
 
 #include "compute/linalg/decompositions/decompositions.hpp"
 #include "compute/linalg/decompositions/parts/matrices.hpp"
+#include "compute/linalg/decompositions/parts/part_products.hpp"
 #include "compute/linalg/decompositions/parts/stack.hpp"
 
 namespace refarray::core {
 namespace {
-
-constexpr Index kPanel = 128;  // columns that are decomposed at a time
-constexpr Index kChunk = 256;  // columns that are updated, or solved for, at a time
 
 /// The exponents of the powers of two that rows and columns are multiplied by.
 struct Scaling {
   std::vector<int> rows;
   std::vector<int> columns;
 };
+
+/// The magnitude by which pivots are chosen: of complex numbers that of LAPACK.
+template <class T>
+double size_of(T value) noexcept {
+  return std::abs(std::real(value)) + std::abs(std::imag(value));
+}
+
+/// The sizes of which there are many matrices. The compiler unrolls all loops.
+template <class T, Index n>
+struct Tiny {
+  static void factor(T* lu, int* transpositions) noexcept {
+    for (Index k = 0; k < n; ++k) {
+      T* const column = lu + k * n;
+      Index pivot = k;
+      for (Index i = k + 1; i < n; ++i)
+        if (size_of(column[i]) > size_of(column[pivot])) pivot = i;
+      transpositions[k] = static_cast<int>(pivot);
+      for (Index j = 0; j < n; ++j) std::swap(lu[j * n + k], lu[j * n + pivot]);
+      if (column[k] == T(0)) continue;
+      for (Index i = k + 1; i < n; ++i) column[i] /= column[k];
+      for (Index j = k + 1; j < n; ++j)
+        for (Index i = k + 1; i < n; ++i) lu[j * n + i] -= column[i] * lu[j * n + k];
+    }
+  }
+
+  /// The rows of `x` are exchanged.
+  static void solve(const T* lu, T* x) noexcept {
+    for (Index k = 0; k < n; ++k)
+      for (Index i = k + 1; i < n; ++i) x[i] -= lu[k * n + i] * x[k];
+    for (Index k = n - 1; k >= 0; --k) {
+      x[k] /= lu[k * n + k];
+      for (Index i = 0; i < k; ++i) x[i] -= lu[k * n + i] * x[k];
+    }
+  }
+};
+
+/// Calls `body(Tiny)` for these sizes; false for others.
+template <class T, class Body>
+bool with_tiny_size(Index n, const Body& body) {
+  switch (n) {
+    case 2:
+      body(Tiny<T, 2>());
+      return true;
+    case 3:
+      body(Tiny<T, 3>());
+      return true;
+    case 4:
+      body(Tiny<T, 4>());
+      return true;
+    default:
+      return false;
+  }
+}
 
 /// The parts of a matrix that LU decompositions need, and what else it takes to use them.
 template <class T>
@@ -27,7 +78,9 @@ class Decomposition {
     load(lu_, x);
     is_scaled_ = !has_moderate_numbers();
     if (is_scaled_) equilibrate();
-    return decompose(progress);
+    transpositions_.resize(lu_.rows());
+    const auto factor_tiny = [&](auto tiny) { tiny.factor(lu_.data(), transpositions_.data()); };
+    return with_tiny_size<T>(lu_.rows(), factor_tiny) || factor(0, lu_.rows(), progress);
   }
 
   /// The index of the first pivot that is exactly zero, or -1.
@@ -60,14 +113,14 @@ class Decomposition {
     const Index n = lu_.rows();
     std::vector<int> scales;
     if (is_scaled_) scales = scale_right_sides(b);
-    for (Index j = 0; j < b.cols(); j += kChunk) {
-      auto chunk = b.middleCols(j, std::min(kChunk, b.cols() - j));
-      exchange_rows(b, 0, n, j, j + chunk.cols());
-      lu_.template triangularView<Eigen::UnitLower>().solveInPlace(chunk);
-      lu_.template triangularView<Eigen::Upper>().solveInPlace(chunk);
-      const double size = static_cast<double>(n);
-      if (progress.is_stopped_after(size * size * static_cast<double>(chunk.cols()))) return false;
-    }
+    exchange_rows(b, 0, n, 0, b.cols());
+    const auto solve_tiny = [&](auto tiny) {
+      for (Index j = 0; j < b.cols(); ++j) tiny.solve(lu_.data(), b.data() + j * n);
+    };
+    if (!with_tiny_size<T>(n, solve_tiny) &&
+        !(substitute<T>(Triangle::kUnitLower, lu_, b, progress) &&
+          substitute<T>(Triangle::kUpper, lu_, b, progress)))
+      return false;
     if (!is_scaled_) return true;
     for (Index j = 0; j < b.cols(); ++j)
       for (Index i = 0; i < n; ++i)
@@ -93,13 +146,13 @@ class Decomposition {
   /// Complex quotients and the reciprocals of pivots stay in range. True if a number is not finite,
   /// because scaling would not help.
   bool has_moderate_numbers() const noexcept {
-    bool is_every_moderate = true;
+    bool is_every_moderate = true, is_every_finite = true;
     for (const double each : parts_of(lu_.data(), lu_.size())) {
-      if (!std::isfinite(each)) return true;
       const double magnitude = std::abs(each);
+      is_every_finite &= magnitude <= std::numeric_limits<double>::max();
       is_every_moderate &= magnitude == 0 || (magnitude > 0x1p-400 && magnitude < 0x1p400);
     }
-    return is_every_moderate;
+    return is_every_moderate || !is_every_finite;
   }
 
   static int negated_exponent(int exponent) noexcept {
@@ -159,28 +212,41 @@ class Decomposition {
     }
   }
 
-  bool decompose(Progress& progress) {
+  /// Decomposes the columns [first, end) of the rows from `first` on.
+  void factor_few(Index first, Index end) noexcept {
     const Index n = lu_.rows();
-    transpositions_.resize(n);
-    for (Index k = 0; k < n; k += kPanel) {
-      const Index width = std::min(kPanel, n - k), end = k + width, below = n - end;
-      int exchanges = 0;
-      Eigen::internal::partial_lu_impl<T, Eigen::ColMajor, int, Eigen::Dynamic>::blocked_lu(
-          n - k, width, &lu_(k, k), n, &transpositions_[k], exchanges);
-      for (Index i = k; i < end; ++i) transpositions_[i] += static_cast<int>(k);
-      exchange_rows(lu_, k, end, 0, k);
-      const double panel = static_cast<double>(width) * static_cast<double>(n - k);
-      if (progress.is_stopped_after(panel * static_cast<double>(width))) return false;
-      const auto lower = lu_.block(k, k, width, width).template triangularView<Eigen::UnitLower>();
-      for (Index j = end; j < n; j += kChunk) {
-        const Index columns = std::min(kChunk, n - j);
-        exchange_rows(lu_, k, end, j, j + columns);
-        auto right = lu_.block(k, j, width, columns);
-        lower.solveInPlace(right);
-        lu_.block(end, j, below, columns).noalias() -= lu_.block(end, k, below, width) * right;
-        if (progress.is_stopped_after(panel * static_cast<double>(columns))) return false;
-      }
+    T* const lu = lu_.data();
+    for (Index k = first; k < end; ++k) {
+      T* const column = lu + k * n;
+      Index pivot = k;
+      for (Index i = k + 1; i < n; ++i)
+        if (size_of(column[i]) > size_of(column[pivot])) pivot = i;
+      transpositions_[k] = static_cast<int>(pivot);
+      exchange_rows(lu_, k, k + 1, first, end);
+      if (column[k] == T(0)) continue;  // as all numbers below it
+      for (Index i = k + 1; i < n; ++i) column[i] /= column[k];
+      eliminate(column + n, n, end - k - 1, column, k, k + 1, n);
     }
+  }
+
+  /// The same for many columns: the left half, then the right one. False if interrupted.
+  bool factor(Index first, Index end, Progress& progress) {
+    const Index n = lu_.rows(), columns = end - first;
+    if (columns <= kFewColumns) {
+      factor_few(first, end);
+      return !progress.is_stopped_after(static_cast<double>(columns * columns * (n - first)));
+    }
+    const Index middle = first + columns / 2, half = middle - first, below = n - middle;
+    if (!factor(first, middle, progress)) return false;
+    exchange_rows(lu_, first, middle, middle, end);
+    auto right = lu_.block(first, middle, half, end - middle);
+    if (!substitute<T>(Triangle::kUnitLower, lu_.block(first, first, half, half), right,
+                       progress) ||
+        !subtract_product<T>(lu_.block(middle, middle, below, end - middle),
+                             lu_.block(middle, first, below, half), right, progress) ||
+        !factor(middle, end, progress))
+      return false;
+    exchange_rows(lu_, middle, end, first, middle);
     return true;
   }
 

@@ -1,8 +1,7 @@
 // The headers of Eigen, with memory for its matrices that stays valid when an allocation fails.
 //
-// Eigen 3.4 frees the memory of a matrix twice if resize() fails, and destroys members of JacobiSVD
-// twice if making new ones in their place fails. The specializations below are chosen before
-// Eigen's own, because they are constrained.
+// Eigen 3.4 frees the memory of a matrix twice if resize() fails. The specializations below are
+// chosen before Eigen's own, because they are constrained.
 #pragma once
 
 #include <Eigen/Core>
@@ -32,11 +31,7 @@ class MatrixMemory {
     swap(other);
     return *this;
   }
-  /// May be called twice. The compiler may not drop the second statement.
-  ~MatrixMemory() {
-    free();
-    *const_cast<T* volatile*>(&data_) = nullptr;
-  }
+  ~MatrixMemory() { free(); }
 
   void swap(MatrixMemory& other) noexcept {
     std::swap(data_, other.data_);
@@ -107,8 +102,4 @@ class DenseStorage<T, Dynamic, Dynamic, Columns, Options>
 }  // namespace Eigen
 
 // After the specializations: these headers use matrices.
-#include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
-#include <Eigen/LU>
-#include <Eigen/QR>
 #include <Eigen/SVD>

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <complex>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <type_traits>
@@ -58,17 +59,47 @@ struct ViewOf {
   ArrayView view;
 };
 
+/// Elements of a matrix for which plain loops take less time than calls of blocked algorithms, or
+/// of a copy that is planned first.
+inline constexpr Index kFew = 256;
+
+/// Calls `body(address in the array, element of the matrix)` for each element.
+template <class M, class Body>
+void each_element(const ArrayView& array, M& matrix, const Body& body) {
+  constexpr std::int64_t kSize = sizeof(typename M::Scalar);
+  if (matrix.size() == 0) return;
+  // Strides of axes of extent 1 may be any numbers; as steps they could overflow.
+  const std::int64_t down = matrix.rows() > 1 ? array.strides[0] * kSize : 0;
+  const std::int64_t right = matrix.cols() > 1 ? array.strides[1] * kSize : 0;
+  auto* element = matrix.data();
+  for (Index j = 0; j < matrix.cols(); ++j)
+    for (Index i = 0; i < matrix.rows(); ++i) body(array.data + i * down + j * right, *element++);
+}
+
+template <class M>
+bool is_few_of(const DType& dtype, const M& matrix) noexcept {
+  return matrix.size() <= kFew && dtype == kDTypeOf<typename M::Scalar>;
+}
+
 /// The elements of a matrix or vector. A real array may become a complex matrix. Throws kMemory.
 template <class M>
 void load(M& to, const ArrayView& from) {
   to.resize(from.shape[0], from.ndim == 2 ? from.shape[1] : 1);
-  copy(ViewOf(to, from).view, from);
+  if (!is_few_of(from.dtype, to)) {
+    copy(ViewOf(to, from).view, from);
+    return;
+  }
+  each_element(from, to, [](const std::byte* at, auto& x) { std::memcpy(&x, at, sizeof x); });
 }
 
 /// Writes a matrix, vector or (ndim 0) number. Throws kMemory.
 template <class M>
 void store(const ArrayView& to, const M& from) {
-  copy(to, ViewOf(from, to).view);
+  if (!is_few_of(to.dtype, from)) {
+    copy(to, ViewOf(from, to).view);
+    return;
+  }
+  each_element(to, from, [](std::byte* at, const auto& x) { std::memcpy(at, &x, sizeof x); });
 }
 
 template <class T>
@@ -117,7 +148,9 @@ inline int exponent_of(std::span<const double> numbers) noexcept {
   for (const double each : numbers)
     greatest = std::max(greatest, std::bit_cast<std::uint64_t>(each) << 1);
   if (greatest == 0) return kNoExponent;
-  return greatest >> 53 == 0x7FF ? kNotFinite : std::ilogb(std::bit_cast<double>(greatest >> 1));
+  const int biased = static_cast<int>(greatest >> 53);
+  if (biased == 0x7FF) return kNotFinite;
+  return biased > 0 ? biased - 1023 : std::ilogb(std::bit_cast<double>(greatest >> 1));
 }
 template <class T>
 int exponent_of(const Matrix<T>& matrix) noexcept {
@@ -126,6 +159,8 @@ int exponent_of(const Matrix<T>& matrix) noexcept {
 
 /// value * 2^exponent, for any exponent.
 inline double scaled(double value, std::int64_t exponent) noexcept {
+  if (exponent > -1023 && exponent < 1024)
+    return value * std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
   return std::ldexp(value, static_cast<int>(std::clamp<std::int64_t>(exponent, -5000, 5000)));
 }
 inline std::complex<double> scaled(std::complex<double> value, std::int64_t exponent) noexcept {

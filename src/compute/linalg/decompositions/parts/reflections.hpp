@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compute/linalg/decompositions/parts/matrices.hpp"
+#include "compute/linalg/decompositions/parts/part_products.hpp"
 #include "compute/linalg/decompositions/parts/stack.hpp"
 
 namespace refarray::core {
@@ -9,21 +10,17 @@ namespace refarray::core {
 /// The reflections H_0 H_1 ... = Q, below the diagonal of a matrix, and R above.
 template <class T>
 class Reflections {
-  static constexpr Index kReflections = 48;  // that are applied together
-  static constexpr Index kColumns = 512;     // that they are applied to at a time
+  static constexpr Index kReflections = 32;  // that are applied together
 
  public:
   /// False if interrupted. The elements of x are finite.
   bool compute(Matrix<T>& x, Progress& progress) {
     const Index size = std::min(x.rows(), x.cols());
     coefficients_.resize(size);
-    workspace_.resize(x.cols());
     for (Index k = 0; k < size; k += kReflections) {
-      const Index width = std::min(kReflections, size - k), rows = x.rows() - k;
-      auto block = x.block(k, k, rows, width);
-      auto coefficients = coefficients_.segment(k, width);
-      Eigen::internal::householder_qr_inplace_unblocked(block, coefficients, workspace_.data());
-      if (!apply(x, k, width, x, k + width, /*is_forward=*/false, progress)) return false;
+      const Index end = std::min(k + kReflections, size);
+      for (Index i = k; i < end; ++i) reflect_to_zero(x, i, end);
+      if (!apply(x, k, end, x, end, /*is_forward=*/false, progress)) return false;
     }
     return true;
   }
@@ -38,7 +35,7 @@ class Reflections {
     for (Index k = (size - 1) / kReflections * kReflections; k >= 0 && size > 0;
          k -= kReflections) {
       // Columns to the left of k are still those of the identity.
-      if (!apply(x, k, std::min(kReflections, size - k), q, k, /*is_forward=*/true, progress))
+      if (!apply(x, k, std::min(k + kReflections, size), q, k, /*is_forward=*/true, progress))
         return false;
     }
     return true;
@@ -57,30 +54,69 @@ class Reflections {
   }
 
  private:
-  /// Applies the reflections [k, k + width) to the columns of `to` from `begin` on.
-  bool apply(const Matrix<T>& x, Index k, Index width, Matrix<T>& to, Index begin, bool is_forward,
+  /// Applies the reflection that makes the numbers of column k below the diagonal zero to this
+  /// column and to those on its right before `end`.
+  void reflect_to_zero(Matrix<T>& x, Index k, Index end) {
+    auto column = x.col(k).tail(x.rows() - k);
+    double diagonal;
+    column.makeHouseholderInPlace(coefficients_[k], diagonal);
+    column[0] = diagonal;
+    for (Index j = k + 1; j < end; ++j) reflect(x, k, coefficients_[k], x, j);
+  }
+
+  /// Applies reflection k, whose vector is 1 in row k and stands below it in `x`, to a column.
+  static void reflect(const Matrix<T>& x, Index k, T coefficient, Matrix<T>& to, Index j) noexcept {
+    const auto vector = x.col(k).tail(x.rows() - k - 1);
+    auto below = to.col(j).tail(x.rows() - k - 1);
+    const T product = coefficient * (to(k, j) + vector.dot(below));
+    to(k, j) -= product;
+    below -= product * vector;
+  }
+
+  /// Applies the reflections [k, end), or their inverse, to the columns of `to` from `begin` on.
+  /// False if interrupted.
+  bool apply(const Matrix<T>& x, Index k, Index end, Matrix<T>& to, Index begin, bool is_forward,
              Progress& progress) const {
-    const Index rows = x.rows() - k;
-    const auto vectors = x.block(k, k, rows, width);
-    for (Index j = begin; j < to.cols(); j += kColumns) {
-      const Index columns = std::min(kColumns, to.cols() - j);
-      auto part = to.block(k, j, rows, columns);
-      // Eigen takes the coefficients of Q^H.
-      if (is_forward) {
-        Eigen::internal::apply_block_householder_on_the_left(
-            part, vectors, coefficients_.segment(k, width).conjugate(), true);
-      } else {
-        Eigen::internal::apply_block_householder_on_the_left(
-            part, vectors, coefficients_.segment(k, width), false);
+    const Index rows = x.rows() - k, columns = to.cols() - begin, width = end - k;
+    if (columns == 0) return true;
+    if (to.size() <= kFew) {
+      for (Index i = 0; i < width; ++i) {
+        const Index at = is_forward ? end - 1 - i : k + i;
+        const T coefficient =
+            is_forward ? Eigen::numext::conj(coefficients_[at]) : coefficients_[at];
+        for (Index j = begin; j < to.cols(); ++j) reflect(x, at, coefficient, to, j);
       }
-      const double products = 2 * static_cast<double>(rows) * static_cast<double>(width);
-      if (progress.is_stopped_after(products * static_cast<double>(columns))) return false;
+      return true;
     }
-    return true;
+    // H_k ... = I - V F V^H with a triangular F.
+    const Matrix<T> vectors =
+        x.block(k, k, rows, width).template triangularView<Eigen::UnitLower>();
+    const Matrix<T> adjoint = vectors.adjoint();
+    Matrix<T> squares = Matrix<T>::Zero(width, width);
+    if (!add_product<T>(squares, adjoint, vectors, progress)) return false;
+    const Matrix<T> factor = triangular_factor(squares, k);
+    auto part = to.block(k, begin, rows, columns);
+    Matrix<T> products = Matrix<T>::Zero(width, columns), factored = products;
+    return add_product<T>(products, adjoint, part, progress) &&
+           (is_forward ? add_product<T>(factored, factor, products, progress)
+                       : add_product<T>(factored, factor.adjoint(), products, progress)) &&
+           subtract_product<T>(part, vectors, factored, progress);
+  }
+
+  /// F of the reflections from k on, of which `squares` are the products V^H V.
+  Matrix<T> triangular_factor(const Matrix<T>& squares, Index k) const {
+    const Index width = squares.cols();
+    Matrix<T> out = Matrix<T>::Zero(width, width);
+    for (Index j = 0; j < width; ++j) {
+      const T coefficient = Eigen::numext::conj(coefficients_[k + j]);
+      for (Index i = 0; i < j; ++i)
+        subtract(&out(0, j), &out(0, i), coefficient * squares(i, j), 0, i + 1);
+      out(j, j) = coefficient;
+    }
+    return out;
   }
 
   Vector<T> coefficients_;
-  Vector<T> workspace_;
 };
 
 }  // namespace refarray::core

@@ -47,6 +47,7 @@ class Progress {
  public:
   explicit Progress(const InterruptCheck& interrupt) noexcept : interrupt_(interrupt) {}
 
+  const InterruptCheck& interrupt() const noexcept { return interrupt_; }
   /// To be called after `products` multiplications, or about their time. True: stop.
   bool is_stopped_after(double products) noexcept {
     done_ += products;
