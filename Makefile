@@ -82,7 +82,7 @@ docs: $(VENV)/package $(VENV)/docs ## build the manual into docs/_build/html
 	echo "== sphinx"
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 
-bench: ## benchmarks: B=exchange (default) copies ops shared footprint abi threads gpu; SAVE=1 records the result
+bench: ## benchmarks: B=exchange (default) copies ops growth shared footprint abi threads gpu; SAVE=1 records the result
 	$(MAKE) --no-print-directory bench-$(or $(B),exchange)
 
 wheels: $(VENV)/build $(VENV)/audit ## the sdist, and audited wheels for the CPythons on this machine, into dist/
@@ -141,7 +141,7 @@ pytest: $(VENV)/package $(VENV)/test $(VENV)/partners
 	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=worksteal --durations=25 --durations-min=5 $(or $(TESTS),tests)
 
 # The parts of `make bench`.
-BENCHES := exchange copies ops shared footprint abi
+BENCHES := exchange copies ops growth shared footprint abi
 .PHONY: $(BENCHES:%=bench-%) bench-copy bench-threads bench-gpu
 $(BENCHES:%=bench-%): $(VENV)/package $(VENV)/light $(VENV)/partners $(VENV)/bench
 	$(BIN)/python -m benchmarks $(@:bench-%=%) $(if $(SAVE),--save)

@@ -1,8 +1,8 @@
 """Measures a group of benchmarks with the peers in one run, prints its rows, and records them.
 
-Groups: exchange, copies, ops, shared, footprint, threads (without a GIL), abi. `--save` writes the
-summary that the manual shows to docs/records/bench, and keeps all values on the branch `records`;
-`--compare` compares two files of values (`--json`) by pyperf.
+Groups: exchange, copies, ops, growth, shared, footprint, threads (without a GIL), abi. `--save`
+writes the summary that the manual shows to docs/records/bench, and keeps all values on the branch
+`records`; `--compare` compares two files of values (`--json`) by pyperf.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ Figures = dict[str, dict[str, float]]
 USED = {
     "copies": ("numpy", "torch"),
     "ops": ("numpy", "torch", "array_api_strict"),
+    "growth": ("numpy", "torch"),
     "threads": ("numpy",),
     "shared": ("torch",),
 }

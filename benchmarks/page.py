@@ -17,12 +17,13 @@ from .environment import records
 from .measure import OURS, UNIT, Case
 
 SUMMARIES = records.SUMMARIES / "bench"
-GROUPS = ("exchange", "copies", "ops", "shared", "footprint", "threads", "abi")
+GROUPS = ("exchange", "copies", "ops", "growth", "shared", "footprint", "threads", "abi")
 #: Contenders with a column; the others share one.
 COLUMNS = {
     "exchange": (OURS,),
     "copies": (OURS, "numpy", "torch", "hptt"),
     "ops": (OURS, "numpy", "torch", "array_api_strict"),
+    "growth": (OURS, "numpy", "torch"),
     "shared": (OURS, "SharedMemory", "torch"),
     "footprint": (OURS,),
     "threads": (OURS, "by wall time", "one thread, ns"),
@@ -318,7 +319,34 @@ def copies_plot(axes: Any, figures: Figures) -> int:
     return 9
 
 
-PLOTS = {"exchange": exchange_plot, "copies": copies_plot, "ops": ops_plot}
+LINES = {"add": "-", "exp": "--", "sum": ":", "sort": "-.", "max": (0, (1, 1)), "fft": (0, (5, 1))}
+
+
+def growth_plot(axes: Any, figures: Figures) -> int:
+    """A plot for each question, with a line for each library and function."""
+    from .growth import QUESTIONS
+
+    picture = axes.figure
+    axes.remove()
+    for place, (question, label) in enumerate(QUESTIONS.items(), 1):
+        part = picture.add_subplot(2, 2, place)
+        series: dict[tuple[str, str], list[tuple[int, float]]] = {}
+        for id_, found in figures.items():
+            of, name, count = id_.split()
+            for by, ns in found.items() if of == f"G{question}" else ():
+                series.setdefault((by, name), []).append((int(count), ns))
+        for (by, name), points in series.items():
+            style = {"color": COLOURS[by], "linestyle": LINES[name], "label": f"{by} {name}"}
+            part.plot(*zip(*points, strict=True), marker=".", linewidth=1, **style)
+        part.set_xscale("log", base=10 if question == "size" else 2)
+        part.set_yscale("log")
+        part.set_xlabel(label)
+        part.set_ylabel("ns per element")
+        part.legend(fontsize=6, ncols=2)
+    return 22
+
+
+PLOTS = {"exchange": exchange_plot, "copies": copies_plot, "ops": ops_plot, "growth": growth_plot}
 
 
 def plot(path: Path, draw: Callable[[Any, Figures], int], figures: Figures) -> None:
