@@ -85,7 +85,7 @@ def test_the_constants_are_those_of_the_script() -> None:
 
 @pytest.mark.parametrize("name", UNARY)
 def test_functions_of_some_numbers(name: str, reference: ctypes.CDLL) -> None:
-    for x in blocks(4096, 1021):
+    for x in blocks(4096, 2053):
         assert_rounded(reference, name, x)
 
 
