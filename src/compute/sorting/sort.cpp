@@ -222,6 +222,7 @@ bool along_axis(const ArrayView& out, const ArrayView& array, int axis, bool des
 
 bool sort(const ArrayView& out, const ArrayView& array, int axis, bool descending,
           const InterruptCheck& interrupt) {
+  if (array.shape[axis] == 1) return copy(out, array, interrupt);
   return along_axis(out, array, axis, descending, interrupt, &sort_rows);
 }
 

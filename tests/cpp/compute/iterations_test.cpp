@@ -40,8 +40,10 @@ void check_schur(std::uint64_t seed) {
     Schur<T> out;
     check(find_schur(out, x, has_vectors, progress, 6) == Ending::kDone);
     if (!has_vectors) continue;
-    check((out.u * out.t * out.u.adjoint() - x).norm() <= 1e-13 * kOrder);
-    check((out.u * out.u.adjoint() - Matrix<T>::Identity(kOrder, kOrder)).norm() <= 1e-13 * kOrder);
+    const Matrix<T> inverse = out.u.adjoint(), left = out.u.lazyProduct(out.t);
+    check((left.lazyProduct(inverse) - x).norm() <= 1e-13 * kOrder);
+    const Matrix<T> unit = Matrix<T>::Identity(kOrder, kOrder);
+    check((out.u.lazyProduct(inverse) - unit).norm() <= 1e-13 * kOrder);
     for (Index i = 0; i + 2 < kOrder; ++i)
       check(out.t.col(i).tail(kOrder - i - 2).cwiseAbs().maxCoeff() == 0);
   }
