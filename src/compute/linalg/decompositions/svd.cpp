@@ -5,6 +5,7 @@
 #include "compute/linalg/decompositions/decompositions.hpp"
 #include "compute/linalg/decompositions/parts/iterations.hpp"
 #include "compute/linalg/decompositions/parts/matrices.hpp"
+#include "compute/linalg/decompositions/parts/part_products.hpp"
 #include "compute/linalg/decompositions/parts/reflections.hpp"
 #include "compute/linalg/decompositions/parts/rotations.hpp"
 #include "compute/linalg/decompositions/parts/stack.hpp"
@@ -26,22 +27,22 @@ class Bidiagonal {
     const Index rows = x.rows(), n = x.cols();
     diagonal.resize(n);
     above.resize(n);  // the last one is not used
-    left_.resize(rows, kPanel);
-    right_.resize(n, kPanel);
     for (Index k = 0; k < n;) {
       auto rest = x.block(k, k, rows - k, n - k);
-      const Index width = rest.cols() <= kUnblocked ? rest.cols() : kPanel;
-      if (width == rest.cols()) {
-        Eigen::internal::upperbidiagonalization_inplace_unblocked(rest, &diagonal[k], &above[k],
-                                                                  left_.data());
-      } else {
-        Eigen::internal::upperbidiagonalization_blocked_helper<decltype(rest)>(
-            rest, &diagonal[k], &above[k], width, left_.topLeftCorner(rest.rows(), width),
-            right_.topLeftCorner(rest.cols(), width));
+      if (rest.cols() > kUnblocked) {
+        Panel panel(rest, progress);
+        for (Index i = 0; i < kPanel; ++i)
+          if (!panel.reduce_column(i, diagonal[k + i]) || !panel.reduce_row(i, above[k + i]))
+            return false;
+        if (!panel.finish()) return false;
+        k += kPanel;
+        continue;
       }
-      k += width;
+      Vector<T> workspace(rest.rows());
+      Eigen::internal::upperbidiagonalization_inplace_unblocked(rest, &diagonal[k], &above[k],
+                                                                workspace.data());
       const double products = 4 * static_cast<double>(rest.size());
-      if (progress.is_stopped_after(products * static_cast<double>(width))) return false;
+      return !progress.is_stopped_after(products * static_cast<double>(rest.cols()));
     }
     return true;
   }
@@ -70,9 +71,96 @@ class Bidiagonal {
 
  private:
   static constexpr Index kPanel = 32;
-  static constexpr Index kUnblocked = 48;  // columns for which panels do not pay
+  static constexpr Index kUnblocked =
+      kIsComplex<T> ? 48 : 128;  // columns for which panels do not pay
 
-  Matrix<T> left_, right_;  // workspaces
+  /// A part of a matrix that becomes bidiagonal, column by column and row by row.
+  ///
+  /// V and U are the vectors of the reflections of columns and of rows, below the diagonal and
+  /// right of it. What is left of the matrix is A - V Y^H - X U: only the column and the row that
+  /// are next are brought up to date, so that A is read twice for each.
+  struct Panel {
+    Part<T> a;
+    Matrix<T> x, y;
+    Vector<T> of_columns, of_rows;  // coefficients of the reflections
+    Progress& progress;
+
+    Panel(Part<T> part, Progress& of)
+        : a(part),
+          x(Matrix<T>::Zero(part.rows(), kPanel)),
+          y(Matrix<T>::Zero(part.cols(), kPanel)),
+          of_columns(kPanel),
+          of_rows(kPanel),
+          progress(of) {}
+
+    Index below(Index k) const noexcept { return a.rows() - k; }
+    Index right(Index k) const noexcept { return a.cols() - k - 1; }
+    auto v(Index k) { return a.block(k, 0, below(k), k); }
+    auto u(Index k) { return a.block(0, k + 1, k, right(k)); }
+
+    /// Sets column k of Y.
+    bool reduce_column(Index k, double& diagonal) {
+      Vector<T> column = a.col(k).tail(below(k));
+      const Vector<T> of_y = y.row(k).head(k).adjoint(), of_u = a.col(k).head(k);
+      const auto old_x = x.block(k, 0, below(k), k);
+      if (!subtract_product<T>(column, v(k), of_y, progress) ||
+          !subtract_product<T>(column, old_x, of_u, progress))
+        return false;
+      column.makeHouseholderInPlace(of_columns[k], diagonal);
+      column[0] = 1;
+      Vector<T> next = Vector<T>::Zero(right(k)), of_v = Vector<T>::Zero(k), of_x = of_v;
+      const auto rest = a.block(k, k + 1, below(k), right(k));
+      if (!add_adjoint_product<T>(next, rest, column, progress) ||
+          !add_adjoint_product<T>(of_v, v(k), column, progress) ||
+          !subtract_product<T>(next, y.block(k + 1, 0, right(k), k), of_v, progress) ||
+          !add_adjoint_product<T>(of_x, old_x, column, progress) ||
+          !add_adjoint_product<T>(next, u(k), -of_x, progress))
+        return false;
+      a.col(k).tail(below(k)) = column;
+      y.col(k).tail(right(k)) = next * Eigen::numext::conj(of_columns[k]);
+      return true;
+    }
+
+    /// Sets column k of X.
+    bool reduce_row(Index k, double& above) {
+      Vector<T> row = a.row(k).tail(right(k)).adjoint();
+      const Vector<T> of_v = a.row(k).head(k + 1).adjoint(), of_x = -x.row(k).head(k).adjoint();
+      const auto new_y = y.block(k + 1, 0, right(k), k + 1);
+      if (!subtract_product<T>(row, new_y, of_v, progress) ||
+          !add_adjoint_product<T>(row, u(k), of_x, progress))
+        return false;
+      T coefficient;
+      row.makeHouseholderInPlace(coefficient, above);
+      row[0] = 1;
+      of_rows[k] = Eigen::numext::conj(coefficient);
+      const Index rows = below(k) - 1;
+      Vector<T> next = Vector<T>::Zero(rows), of_u = Vector<T>::Zero(k);
+      Vector<T> of_y = Vector<T>::Zero(k + 1);
+      if (!add_product<T>(next, a.block(k + 1, k + 1, rows, right(k)), row, progress) ||
+          !add_product<T>(of_u, u(k), row, progress) ||
+          !subtract_product<T>(next, x.block(k + 1, 0, rows, k), of_u, progress) ||
+          !add_adjoint_product<T>(of_y, new_y, row, progress) ||
+          !subtract_product<T>(next, a.block(k + 1, 0, rows, k + 1), of_y, progress))
+        return false;
+      x.col(k).tail(rows) = next * of_rows[k];
+      a.row(k).tail(right(k)) = row.adjoint();
+      return true;
+    }
+
+    /// Brings the rest up to date, and stores the coefficients in place of the ones of the vectors.
+    bool finish() {
+      const Index rows = a.rows() - kPanel, columns = a.cols() - kPanel;
+      auto rest = a.bottomRightCorner(rows, columns);
+      if (!subtract_product<T>(rest, a.bottomLeftCorner(rows, kPanel),
+                               y.bottomRows(columns).adjoint(), progress) ||
+          !subtract_product<T>(rest, x.bottomRows(rows), a.topRightCorner(kPanel, columns),
+                               progress))
+        return false;
+      a.diagonal().head(kPanel) = of_columns;
+      a.template diagonal<1>().head(kPanel) = of_rows;
+      return true;
+    }
+  };
 };
 
 /// Of a matrix, or of its adjoint if that has more rows.

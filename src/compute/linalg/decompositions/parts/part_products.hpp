@@ -19,6 +19,11 @@ using ConstPart = Eigen::Ref<const Matrix<T>, 0, Eigen::OuterStride<>>;
 template <class T>
 bool add_product(Part<T> to, const ConstPart<T>& a, const ConstPart<T>& b, Progress& progress);
 
+/// Adds a^H b to the vector `to`, as add_product().
+template <class T>
+bool add_adjoint_product(Vector<T>& to, const ConstPart<T>& a, const Vector<T>& b,
+                         Progress& progress);
+
 /// Subtracts a b from `to`, as add_product().
 template <class T>
 bool subtract_product(Part<T> to, const ConstPart<T>& a, const ConstPart<T>& b,
@@ -26,13 +31,6 @@ bool subtract_product(Part<T> to, const ConstPart<T>& a, const ConstPart<T>& b,
   if (a.size() < b.size()) return add_product<T>(to, -a, b, progress);
   return add_product<T>(to, a, -b, progress);
 }
-
-extern template bool add_product<double>(Part<double> to, const ConstPart<double>& a,
-                                         const ConstPart<double>& b, Progress& progress);
-extern template bool add_product<std::complex<double>>(Part<std::complex<double>> to,
-                                                       const ConstPart<std::complex<double>>& a,
-                                                       const ConstPart<std::complex<double>>& b,
-                                                       Progress& progress);
 
 /// Columns of a matrix, or a side of a triangle, that plain loops decompose or solve for.
 inline constexpr Index kFewColumns = 16;
