@@ -109,8 +109,8 @@ void scale_triangle(Matrix<T>& a, const std::vector<int>& exponents, int sign, b
 template <class T>
 Outcome cholesky_each(const ArrayView& out, const ArrayView& x, bool is_upper,
                       const InterruptCheck& interrupt) {
-  Matrix<T> a;
-  const auto one = [&](const Stack& stack, Progress& progress) -> Outcome {
+  const auto one = [is_upper, a = Matrix<T>()](const Stack& stack,
+                                               Progress& progress) mutable -> Outcome {
     load(a, stack[1]);
     if (is_upper) a.adjointInPlace();
     const std::vector<int> exponents = exponents_of_diagonal(a);

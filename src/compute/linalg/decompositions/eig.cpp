@@ -208,10 +208,9 @@ template <class T>
 Outcome eig_each(std::span<const Stacked> operands, const InterruptCheck& interrupt) {
   const std::size_t x = operands.size() - 1;
   const bool has_vectors = x == 2;
-  Matrix<T> work;
-  Vector<Complex> values;
-  Matrix<Complex> vectors;
-  const auto one = [&](const Stack& stack, Progress& progress) -> Outcome {
+  const auto one = [x, has_vectors, work = Matrix<T>(), values = Vector<Complex>(),
+                    vectors = Matrix<Complex>()](const Stack& stack,
+                                                 Progress& progress) mutable -> Outcome {
     if (stack[x].shape[0] == 0) return {};
     load(work, stack[x]);
     const std::optional<int> exponent = normalize(work);

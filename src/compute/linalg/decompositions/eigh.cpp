@@ -94,8 +94,8 @@ template <class T>
 Outcome eigh_each(std::span<const Stacked> operands, const InterruptCheck& interrupt) {
   const std::size_t x = operands.size() - 1;
   const bool has_vectors = x == 2;
-  Hermitian<T> hermitian;
-  const auto one = [&](const Stack& stack, Progress& progress) -> Outcome {
+  const auto one = [x, has_vectors, hermitian = Hermitian<T>()](
+                       const Stack& stack, Progress& progress) mutable -> Outcome {
     if (stack[x].shape[0] == 0) return {};
     load_lower(hermitian.matrix, stack[x]);
     const std::optional<int> exponent = normalize(hermitian.matrix);

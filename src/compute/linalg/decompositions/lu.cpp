@@ -282,9 +282,8 @@ void store_logarithm(const ArrayView& sign, const ArrayView& logabsdet,
 template <class T, class RightSide>
 Outcome solve_each(std::span<const Stacked> operands, const InterruptCheck& interrupt,
                    const RightSide& right_side) {
-  Decomposition<T> decomposition;
-  Matrix<T> b;
-  return each_matrix(operands, interrupt, [&](const Stack& stack, Progress& progress) -> Outcome {
+  const auto one = [right_side, decomposition = Decomposition<T>(), b = Matrix<T>()](
+                       const Stack& stack, Progress& progress) mutable -> Outcome {
     if (!decomposition.compute(stack[1], progress)) return kInterruptedOutcome;
     if (const Index pivot = decomposition.zero_pivot(); pivot >= 0)
       return {Ending::kSingular, 0, pivot};
@@ -292,16 +291,17 @@ Outcome solve_each(std::span<const Stacked> operands, const InterruptCheck& inte
     if (!decomposition.solve(b, progress)) return kInterruptedOutcome;
     store(stack[0], b);
     return {};
-  });
+  };
+  return each_matrix(operands, interrupt, one);
 }
 
 }  // namespace
 
 Outcome det(const ArrayView& out, const ArrayView& x, const InterruptCheck& interrupt) {
   return with_scalar(x.dtype, [&]<class T>(T) {
-    Decomposition<T> decomposition;
     return each_matrix(std::array{Stacked{out, 0}, Stacked{x, 2}}, interrupt,
-                       [&](const Stack& stack, Progress& progress) -> Outcome {
+                       [decomposition = Decomposition<T>()](const Stack& stack,
+                                                            Progress& progress) mutable -> Outcome {
                          if (!decomposition.compute(stack[1], progress)) return kInterruptedOutcome;
                          const auto value = decomposition.determinant();
                          store_number(stack[0], scaled(value.mantissa, value.exponent));
@@ -313,9 +313,10 @@ Outcome det(const ArrayView& out, const ArrayView& x, const InterruptCheck& inte
 Outcome slogdet(const ArrayView& sign, const ArrayView& logabsdet, const ArrayView& x,
                 const InterruptCheck& interrupt) {
   return with_scalar(x.dtype, [&]<class T>(T) {
-    Decomposition<T> decomposition;
     return each_matrix(std::array{Stacked{sign, 0}, Stacked{logabsdet, 0}, Stacked{x, 2}},
-                       interrupt, [&](const Stack& stack, Progress& progress) -> Outcome {
+                       interrupt,
+                       [decomposition = Decomposition<T>()](const Stack& stack,
+                                                            Progress& progress) mutable -> Outcome {
                          if (!decomposition.compute(stack[2], progress)) return kInterruptedOutcome;
                          store_logarithm<T>(stack[0], stack[1], decomposition.determinant());
                          return {};

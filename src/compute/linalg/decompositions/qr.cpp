@@ -31,9 +31,9 @@ std::vector<int> normalize_columns(Matrix<T>& x) {
 template <class T>
 Outcome qr_each(const ArrayView& q, const ArrayView& r, const ArrayView& x,
                 const InterruptCheck& interrupt) {
-  Matrix<T> work, orthogonal, triangle;
-  Reflections<T> reflections;
-  const auto one = [&](const Stack& stack, Progress& progress) -> Outcome {
+  const auto one = [work = Matrix<T>(), orthogonal = Matrix<T>(), triangle = Matrix<T>(),
+                    reflections = Reflections<T>()](const Stack& stack,
+                                                    Progress& progress) mutable -> Outcome {
     load(work, stack[2]);
     if (exponent_of(work) == kNotFinite) {
       store_nan(stack[0], stack[1]);

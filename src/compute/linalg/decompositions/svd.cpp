@@ -223,9 +223,8 @@ void store_identities(const ArrayView& u, const ArrayView& vh) {
 template <class T>
 Outcome svd_each(const ArrayView& u, const ArrayView& s, const ArrayView& vh, const ArrayView& x,
                  const InterruptCheck& interrupt) {
-  Matrix<T> work;
-  Factors<T> factors;
-  const auto one = [&](const Stack& stack, Progress& progress) -> Outcome {
+  const auto one = [work = Matrix<T>(), factors = Factors<T>()](
+                       const Stack& stack, Progress& progress) mutable -> Outcome {
     if (stack[1].shape[0] == 0) {
       store_identities(stack[0], stack[2]);
       return {};
@@ -253,9 +252,8 @@ Outcome svd_each(const ArrayView& u, const ArrayView& s, const ArrayView& vh, co
 
 template <class T>
 Outcome svdvals_each(const ArrayView& s, const ArrayView& x, const InterruptCheck& interrupt) {
-  Matrix<T> work;
-  Factors<T> factors;
-  const auto one = [&](const Stack& stack, Progress& progress) -> Outcome {
+  const auto one = [work = Matrix<T>(), factors = Factors<T>()](
+                       const Stack& stack, Progress& progress) mutable -> Outcome {
     if (stack[0].shape[0] == 0) return {};
     load(work, stack[1]);
     const std::optional<int> exponent = normalize(work);

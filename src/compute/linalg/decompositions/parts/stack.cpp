@@ -5,11 +5,15 @@
 
 namespace refarray::core {
 
-Stack::Stack(std::span<const Stacked> operands) noexcept
+Stack::Stack(std::span<const Stacked> operands, std::int64_t first) noexcept
     : count_(operands.size()),
       leading_(operands[0].array.ndim - operands[0].axes),
       shape_(operands[0].array.shape) {
-  std::fill_n(index_, leading_, 0);
+  for (int axis = leading_ - 1; axis >= 0; --axis) {
+    const std::int64_t extent = std::max<std::int64_t>(shape_[axis], 1);
+    index_[axis] = first % extent;
+    first /= extent;
+  }
   is_empty_ = std::ranges::all_of(operands,
                                   [](const Stacked& operand) { return operand.array.size() == 0; });
   for (std::size_t i = 0; i < count_; ++i) {
@@ -21,6 +25,7 @@ Stack::Stack(std::span<const Stacked> operands) noexcept
     // Strides of axes of extent 1 may be any numbers; as steps they could overflow.
     for (int axis = 0; axis < leading_; ++axis)
       steps_[i][axis] = shape_[axis] <= 1 ? 0 : array.strides[axis] * array.dtype.itemsize();
+    for (int axis = 0; axis < leading_; ++axis) parts_[i].data += index_[axis] * steps_[i][axis];
   }
 }
 

@@ -1,8 +1,11 @@
 // The matrices of stacked operands, one after the other, and the boundary to Eigen's exceptions.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
+#include <mutex>
 #include <new>
 #include <span>
 
@@ -24,10 +27,14 @@ class Stack {
  public:
   static constexpr std::size_t kMaxOperands = 4;
 
-  explicit Stack(std::span<const Stacked> operands) noexcept;
+  /// At the index of the `first` matrix in row-major order.
+  explicit Stack(std::span<const Stacked> operands, std::int64_t first = 0) noexcept;
 
   /// There are no matrices, or no operand has an element: any number of them is no work.
   bool is_empty() const noexcept { return is_empty_; }
+  std::int64_t count() const noexcept {
+    return size_of({shape_, static_cast<std::size_t>(leading_)});
+  }
   /// False after the last index.
   bool advance() noexcept;
   const ArrayView& operator[](std::size_t operand) const noexcept { return parts_[operand]; }
@@ -62,24 +69,82 @@ class Progress {
   double done_ = 0;
 };
 
-/// Calls `body(stack, progress)` for each matrix until its Outcome is not kDone. Throws kMemory.
+/// How the matrices of a stack ended that threads share.
+class SharedOutcome {
+ public:
+  /// Whether this matrix is of interest: none before it has failed.
+  bool wants(std::int64_t matrix) const noexcept { return matrix < first_; }
+  void fail_at(const Outcome& outcome) noexcept {
+    const std::scoped_lock lock(mutex_);
+    if (!wants(outcome.matrix)) return;
+    outcome_ = outcome;
+    first_ = outcome.matrix;
+  }
+  const Outcome& get() const noexcept { return outcome_; }
+
+ private:
+  std::mutex mutex_;
+  std::atomic<std::int64_t> first_{INT64_MAX};
+  Outcome outcome_;
+};
+
+/// Calls `body(stack, progress)` for the matrices [begin, end) until its Outcome is not kDone.
+template <class Body>
+Outcome some_matrices(std::span<const Stacked> operands, std::int64_t begin, std::int64_t end,
+                      Progress& progress, Body body) {
+  Stack stack(operands, begin);
+  for (std::int64_t matrix = begin; matrix < end; ++matrix, stack.advance()) {
+    Outcome outcome = body(stack, progress);
+    outcome.matrix = matrix;
+    if (outcome.ending != Ending::kDone) return outcome;
+  }
+  return {};
+}
+
+/// Elements of a matrix whose products share no threads.
+constexpr std::int64_t kSmallMatrix = 128 * 128;
+constexpr std::int64_t kSharedElements = std::int64_t{1} << 15;  // of a stack that threads share
+constexpr std::int64_t kPieceElements = std::int64_t{1} << 12;
+
+/// Calls a copy of `body(stack, progress)`, which owns what it works with, for each matrix until
+/// its Outcome is not kDone; stacks of small matrices by several threads. Throws kMemory.
 template <class Body>
 Outcome each_matrix(std::span<const Stacked> operands, const InterruptCheck& interrupt,
                     const Body& body) {
-  Stack stack(operands);
+  const Stack stack(operands);
   if (stack.is_empty()) return {};
-  Progress progress(interrupt);
-  std::int64_t matrix = 0;
-  try {  // boundary: Eigen reports failed allocations by its own exception
-    do {
-      Outcome outcome = body(stack, progress);
-      outcome.matrix = matrix++;
-      if (outcome.ending != Ending::kDone) return outcome;
-    } while (stack.advance());
-  } catch (const std::bad_alloc&) {
-    fail(Fault::kMemory, "no memory for the decomposition of a matrix");
+  std::int64_t elements = 1;
+  for (std::size_t i = 0; i < operands.size(); ++i) elements = std::max(elements, stack[i].size());
+  const std::int64_t count = stack.count();
+  const bool shares = elements <= kSmallMatrix && count >= kSharedElements / elements;
+  if (!shares || copy_threads() == 1) {
+    try {  // boundary: Eigen reports failed allocations by its own exception
+      Progress progress(interrupt);
+      return some_matrices(operands, 0, count, progress, body);
+    } catch (const std::bad_alloc&) {
+      fail(Fault::kMemory, "no memory for the decomposition of a matrix");
+    }
   }
-  return {};
+  const std::int64_t piece = std::max(kPieceElements / elements, std::int64_t{1});
+  SharedOutcome shared;
+  std::atomic<bool> has_memory{true};
+  const auto work = [&](std::int64_t index) noexcept {
+    const std::int64_t begin = index * piece;
+    if (!shared.wants(begin) || !has_memory) return;
+    const InterruptCheck never;  // only the calling thread may ask, and does between pieces
+    try {                        // boundary: pieces of work take no exceptions
+      Progress progress(never);
+      const std::int64_t end = std::min(begin + piece, count);
+      const Outcome outcome = some_matrices(operands, begin, end, progress, body);
+      if (outcome.ending != Ending::kDone) shared.fail_at(outcome);
+    } catch (...) {
+      has_memory = false;
+    }
+  };
+  if (!share_work((count + piece - 1) / piece, copy_threads(), interrupt, work))
+    return {Ending::kInterrupted};
+  if (!has_memory) fail(Fault::kMemory, "no memory for the decomposition of a matrix");
+  return shared.get();
 }
 
 }  // namespace refarray::core
