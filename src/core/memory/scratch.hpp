@@ -25,9 +25,9 @@ class Scratch {
  private:
   static constexpr std::size_t kAlignment = 64;
   static constexpr std::size_t kFewBytes = 1024;  // that are in the object itself
-  /// Of all that exist at a time in one thread: four operands of a block with the offsets of their
-  /// elements and, to gather one of them, the buffers of a blocked transpose; a block of results of
-  /// a comparison.
+  /// Of all that exist at a time in one thread: four operands of a block and, to gather one of
+  /// them, the buffers of a blocked transpose; the offsets of their elements, if they are few; a
+  /// block of results of a comparison.
   static constexpr std::size_t kCapacity = std::size_t{160} << 10;
 
   /// Trivially destructible, because destructors of the thread's other thread_locals may copy.

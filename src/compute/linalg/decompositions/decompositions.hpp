@@ -14,9 +14,9 @@
 namespace refarray::core {
 
 // --- LU, with partial pivoting: P A = L U, where rows change places so that no element of L is
-// greater than 1 in magnitude (complex: in |re| + |im| than its pivot). Matrices with elements outside of 2^-400 to 2^400 have their rows
-// and columns scaled by powers of two first. Elements that are NaN or infinite make only the
-// results that they reach NaN.
+// greater than 1 in magnitude (complex: in |re| + |im| than its pivot). Matrices with elements
+// outside of 2^-400 to 2^400 have their rows and columns scaled by powers of two first. Elements
+// that are NaN or infinite make only the results that they reach NaN.
 
 /// out[...] = the determinant of x[..., :, :]: 0 for a singular matrix, 1 for an empty one. Only
 /// the result itself overflows or underflows. Never kSingular.
