@@ -204,7 +204,9 @@ void BlockWalk::classify() noexcept {
       operand.is_scalar = operand.is_scalar && operand.strides[axis] == 0;
       expected *= shape_[axis];
     }
-    operand.is_scattered = table_bytes_ > 0 && !operand.is_gapless && !operand.is_scalar;
+    const bool is_one_axis = cut_ == ndim_ - 1;  // copied by steps
+    operand.is_scattered =
+        table_bytes_ > 0 && !is_one_axis && !operand.is_gapless && !operand.is_scalar;
   }
 }
 
