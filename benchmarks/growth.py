@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .environment import Environment
-from .measure import OURS, Absent, Case, Statement, interleaved, is_wanted
+from .measure import OURS, Case, Statement, interleaved, is_wanted
 
 SECONDS = 0.15  # for each case
 ROUNDS = 3  # at least
@@ -96,21 +96,17 @@ def translated(code: str, differences: dict[str, str]) -> str:
 
 
 def statements(environment: Environment, curve: Curve, count: int) -> dict[str, Statement]:
-    arrays = operands(environment.partners["numpy"], curve, count)
-    own, torch = environment.refarray, environment.partners["torch"]
-    codes = {
-        OURS: translated(curve.code, NUMPY),
-        "numpy": translated(curve.code, NUMPY),
-        "torch": translated(curve.code, TORCH),
-    }
+    libraries = {OURS: environment.refarray, **environment.partners}
+    arrays = operands(libraries["numpy"], curve, count)
     if curve.question == "threads":
-        own.set_copy_threads(count)
-        torch.set_num_threads(count)
+        environment.refarray.set_copy_threads(count)
+        if "torch" in libraries:
+            libraries["torch"].set_num_threads(count)
         if count > 1:
-            del codes["numpy"]  # it has no threads
+            del libraries["numpy"]  # it has no threads
     found = {}
-    for name, code in codes.items():
-        library = own if name == OURS else environment.partners[name]
+    for name, library in libraries.items():
+        code = translated(curve.code, TORCH if name == "torch" else NUMPY)
         views = {
             key: array if name == "numpy" else library.from_dlpack(array)
             for key, array in arrays.items()
@@ -120,8 +116,8 @@ def statements(environment: Environment, curve: Curve, count: int) -> dict[str, 
 
 
 def measured(environment: Environment, wanted: list[str]) -> Iterator[tuple[str, dict[str, float]]]:
-    if not environment.has("numpy", "torch"):
-        raise Absent("NumPy and PyTorch are needed")
+    if not environment.has("numpy"):
+        raise SystemExit("NumPy is needed: it makes the operands")
     chosen = [case for case in cases() if is_wanted(case.id, wanted)]
     for number, case in enumerate(chosen):
         if sys.stderr.isatty():
