@@ -98,15 +98,15 @@ class Bidiagonal {
     auto v(Index k) { return a.block(k, 0, below(k), k); }
     auto u(Index k) { return a.block(0, k + 1, k, right(k)); }
 
-    /// Sets column k of Y.
-    bool reduce_column(Index k, double& diagonal) {
+    /// Sets column k of Y, and `pivot` to what is left of column k of the matrix.
+    bool reduce_column(Index k, double& pivot) {
       Vector<T> column = a.col(k).tail(below(k));
       const Vector<T> of_y = y.row(k).head(k).adjoint(), of_u = a.col(k).head(k);
       const auto old_x = x.block(k, 0, below(k), k);
       if (!subtract_product<T>(column, v(k), of_y, progress) ||
           !subtract_product<T>(column, old_x, of_u, progress))
         return false;
-      column.makeHouseholderInPlace(of_columns[k], diagonal);
+      column.makeHouseholderInPlace(of_columns[k], pivot);
       column[0] = 1;
       Vector<T> next = Vector<T>::Zero(right(k)), of_v = Vector<T>::Zero(k), of_x = of_v;
       const auto rest = a.block(k, k + 1, below(k), right(k));
@@ -121,8 +121,8 @@ class Bidiagonal {
       return true;
     }
 
-    /// Sets column k of X.
-    bool reduce_row(Index k, double& above) {
+    /// Sets column k of X, and `pivot` to what is left of row k.
+    bool reduce_row(Index k, double& pivot) {
       Vector<T> row = a.row(k).tail(right(k)).adjoint();
       const Vector<T> of_v = a.row(k).head(k + 1).adjoint(), of_x = -x.row(k).head(k).adjoint();
       const auto new_y = y.block(k + 1, 0, right(k), k + 1);
@@ -130,7 +130,7 @@ class Bidiagonal {
           !add_adjoint_product<T>(row, u(k), of_x, progress))
         return false;
       T coefficient;
-      row.makeHouseholderInPlace(coefficient, above);
+      row.makeHouseholderInPlace(coefficient, pivot);
       row[0] = 1;
       of_rows[k] = Eigen::numext::conj(coefficient);
       const Index rows = below(k) - 1;
