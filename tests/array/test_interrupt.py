@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import time
 from collections.abc import Callable
 
 import pytest
@@ -10,7 +11,6 @@ from helpers.cases import run_each
 from helpers.signals import SIZES, is_interrupted, is_interrupted_when_long, lateness, start_timer
 
 import refarray
-from refarray import _native
 
 # Elements per loop, without touching memory that is not written until its end.
 MANY = 1 << 25
@@ -97,8 +97,12 @@ def test_signal_handler_interrupts_reading_many_arguments(name: str) -> None:
         except IndexError:  # of too many indices, after all are read
             return None
 
-    limit = 0.1 if _native._build_info()["build_type"] == "Release" else 0.5  # seconds
-    assert all(lateness(call, after) < limit for after in (0.05, 0.15))
+    begin = time.process_time()
+    call()
+    whole = time.process_time() - begin
+    # A call that runs no handlers until its end is late by three quarters. What it has made by then
+    # is freed in the time that is measured.
+    assert any(lateness(call, whole / 4) < whole / 2 for _ in range(3)), whole
 
 
 @pytest.mark.computes
