@@ -164,7 +164,8 @@ class Transform {
   using Planes = kernels::Planes<T>;
   static constexpr std::int64_t kSize = sizeof(T);
   static constexpr std::int64_t kTile = 64 / kSize;  // sequences
-  static constexpr std::int64_t kShort = 64;         // sequences up to this length: several tiles
+  /// Sequences of up to half as many elements share a tile of several times kTile.
+  static constexpr std::int64_t kShort = 64;
 
   /// Of all threads; only the calling one may ask for interrupts.
   struct Progress {

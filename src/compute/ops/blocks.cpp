@@ -188,7 +188,8 @@ void BlockWalk::choose_blocks() noexcept {
   piece_ = std::clamp<std::int64_t>(elements / inner_, 1, shape_[cut_]);
   pieces_ = (shape_[cut_] + piece_ - 1) / piece_;
   buffer_bytes_ = static_cast<std::size_t>((piece_ * inner_ * largest + 63) / 64 * 64);
-  table_bytes_ = is_tabled ? static_cast<std::size_t>(piece_ * inner_) * sizeof(std::int64_t) : 0;
+  const bool has_table = is_tabled && cut_ < ndim_ - 1;  // one axis is copied by steps
+  table_bytes_ = has_table ? static_cast<std::size_t>(piece_ * inner_) * sizeof(std::int64_t) : 0;
   count_ = pieces_;
   for (int axis = 0; axis < cut_; ++axis) count_ *= shape_[axis];
 }
@@ -204,9 +205,7 @@ void BlockWalk::classify() noexcept {
       operand.is_scalar = operand.is_scalar && operand.strides[axis] == 0;
       expected *= shape_[axis];
     }
-    const bool is_one_axis = cut_ == ndim_ - 1;  // copied by steps
-    operand.is_scattered =
-        table_bytes_ > 0 && !is_one_axis && !operand.is_gapless && !operand.is_scalar;
+    operand.is_scattered = table_bytes_ > 0 && !operand.is_gapless && !operand.is_scalar;
   }
 }
 

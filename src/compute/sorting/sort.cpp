@@ -222,7 +222,8 @@ bool along_axis(const ArrayView& out, const ArrayView& array, int axis, bool des
 
 bool sort(const ArrayView& out, const ArrayView& array, int axis, bool descending,
           const InterruptCheck& interrupt) {
-  if (array.shape[axis] == 1) return copy(out, array, interrupt);
+  // Of booleans from elsewhere, whose bytes may be any, sorting makes 0 and 1.
+  if (array.shape[axis] == 1 && array.dtype.kind != Kind::kBool) return copy(out, array, interrupt);
   return along_axis(out, array, axis, descending, interrupt, &sort_rows);
 }
 

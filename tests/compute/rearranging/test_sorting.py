@@ -98,6 +98,13 @@ def test_nans_of_both_signs_keep_their_order_and_bits() -> None:
     assert xp.sort(x, descending=True).view("uint32").tolist() == [bits[i] for i in (0, 1, 3, 2, 4)]
 
 
+@pytest.mark.parametrize("count", [1, 2, 4, 600])
+def test_sorted_booleans_are_zeros_and_ones(count: int) -> None:
+    """Also those of another library, whose true elements may be any bytes but zero."""
+    x = xp.from_buffer(bytearray([2, 0] * 600), dtype="bool").reshape((-1, count))
+    assert set(xp.sort(x, axis=1).tobytes()) == {0, 1}
+
+
 def test_zeros_of_both_signs_keep_their_order() -> None:
     x = xp.asarray([0.0, -0.0, -1.0, -0.0, 0.0])
     assert [copysign(1, v) for v in xp.sort(x).tolist()] == [-1, 1, -1, -1, 1]

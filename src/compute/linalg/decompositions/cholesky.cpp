@@ -1,4 +1,4 @@
-// Implements Cholesky decompositions: halves of halves.
+// Implements Cholesky decompositions by recursion: the left half of a matrix, then the right one.
 #include <vector>
 
 #include "compute/linalg/decompositions/decompositions.hpp"

@@ -42,7 +42,8 @@ void subtract(T* __restrict from, const T* __restrict column, T factor, Index be
   for (Index i = begin; i < end; ++i) from[i] -= column[i] * factor;
 }
 
-/// The same from each of `count` columns, `step` elements apart, of which element k is the factor.
+/// For each of `count` columns, `step` elements apart: subtracts `column`, times the element k of
+/// that column, from its elements [begin, end).
 template <class T>
 void eliminate(T* columns, Index step, Index count, const T* __restrict column, Index k,
                Index begin, Index end) noexcept {
