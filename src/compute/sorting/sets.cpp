@@ -133,23 +133,69 @@ bool is_in_by_values(const ArrayView& out, const ArrayView& values, const ArrayV
   return true;
 }
 
-bool is_in_sorted(const ArrayView& out, const ArrayView& values, const ArrayView& elements,
-                  const InterruptCheck& interrupt) {
-  Array flat, sorted, wanted;
-  if (!flat_copy(flat, elements, interrupt) || !flat_copy(wanted, values, interrupt)) return false;
-  const std::int64_t count = flat.layout.shape[0];
-  sorted = new_flat(flat.dtype, count);
-  if (!sort(sorted, flat, 0, false, interrupt)) return false;
-  const ScalarType dtype = computable_scalar(flat.dtype);
-  const std::int64_t size = wanted.layout.shape[0];
-  for (std::int64_t at = 0; at < size; at += kPiece) {
-    kernels_in_use().contains(dtype,
-                              {sorted.data, count, wanted.data + at * flat.dtype.itemsize(),
-                               std::min(kPiece, size - at), false},
-                              out.data + at);
-    if (size > kPiece && interrupt()) return false;
+/// Contiguous elements of one dtype in row-major order.
+struct Flat {
+  ScalarType dtype;
+  const std::byte* data;
+  std::int64_t size;
+};
+
+/// Calls f(elements of a piece, index of its first one) until interrupted.
+template <class F>
+bool each_piece(const Flat& of, const InterruptCheck& interrupt, F f) {
+  const std::int64_t itemsize = scalar_dtype(of.dtype).itemsize();
+  for (std::int64_t at = 0; at < of.size; at += kPiece) {
+    f(Flat{of.dtype, of.data + at * itemsize, std::min(kPiece, of.size - at)}, at);
+    if (of.size > kPiece && interrupt()) return false;
   }
   return true;
+}
+
+bool is_in_sorted(const ArrayView& out, const Flat& values, const Array& elements,
+                  const InterruptCheck& interrupt) {
+  const std::int64_t count = elements.layout.shape[0];
+  const Array sorted = new_flat(elements.dtype, count);
+  return sort(sorted, elements, 0, false, interrupt) &&
+         each_piece(values, interrupt, [&](const Flat& piece, std::int64_t at) {
+           kernels_in_use().contains(
+               piece.dtype, {sorted.data, count, piece.data, piece.size, false}, out.data + at);
+         });
+}
+
+/// Marks the keys of `elements` in a table.
+bool is_in_table(const ArrayView& out, const Flat& values, const Flat& elements,
+                 const kernels::KeyRange& range, const InterruptCheck& interrupt) {
+  const std::int64_t shape[] = {static_cast<std::int64_t>(range.high - range.low) + 2};
+  const Array table = new_array(kBool, shape, /*zeroed=*/true);
+  const auto mark = [&](const Flat& piece, std::int64_t) {
+    kernels_in_use().mark(piece.dtype, piece.data, piece.size, range, table.data);
+  };
+  if (!each_piece(elements, interrupt, mark)) return false;
+  return each_piece(values, interrupt, [&](const Flat& piece, std::int64_t at) {
+    kernels_in_use().find_marked(piece.dtype, piece.data, piece.size, range, table.data,
+                                 out.data + at);
+  });
+}
+
+/// is_in() for what is not complex.
+bool is_in_real(const ArrayView& out, const ArrayView& values, const ArrayView& elements,
+                const InterruptCheck& interrupt) {
+  // A table that has at most so many bytes for each element takes less time than sorting them.
+  constexpr std::uint64_t kMostBytes = 8;
+  Array wanted, among;
+  if (!flat_copy(wanted, values, interrupt) || !flat_copy(among, elements, interrupt)) return false;
+  const ScalarType dtype = computable_scalar(values.dtype);
+  const Flat left{dtype, wanted.data, wanted.layout.shape[0]};
+  const Flat right{dtype, among.data, among.layout.shape[0]};
+  kernels::KeyRange range;
+  const auto widen = [&](const Flat& piece, std::int64_t) {
+    kernels_in_use().widen_range(piece.dtype, piece.data, piece.size, range);
+  };
+  if (!each_piece(right, interrupt, widen)) return false;
+  const auto size = static_cast<std::uint64_t>(left.size + right.size);
+  return right.size > 0 && range.high - range.low < kMostBytes * size
+             ? is_in_table(out, left, right, range, interrupt)
+             : is_in_sorted(out, left, among, interrupt);
 }
 
 }  // namespace
@@ -181,7 +227,7 @@ bool distinct_all(Distinct& out, const ArrayView& array, const InterruptCheck& i
 bool is_in(const ArrayView& out, const ArrayView& values, const ArrayView& elements, bool inverts,
            const InterruptCheck& interrupt) {
   const bool is_done = values.dtype.is_complex() ? is_in_by_values(out, values, elements, interrupt)
-                                                 : is_in_sorted(out, values, elements, interrupt);
+                                                 : is_in_real(out, values, elements, interrupt);
   if (!is_done || !inverts) return is_done;
   const std::int64_t size = out.size();
   for (std::int64_t i = 0; i < size; ++i) out.data[i] ^= std::byte{1};

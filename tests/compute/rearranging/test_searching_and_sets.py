@@ -152,6 +152,21 @@ def test_isin_compares_the_numbers_of_different_integers(left: str) -> None:
         assert xp.isin(x, y).tolist() == [each in others for each in values]
 
 
+@run_each("dtype", [*INTEGERS, "float16", "bfloat16"])
+def test_isin_at_the_ends_of_a_range(dtype: str) -> None:
+    """A small range is a table, a large one is sorted: what lies just outside is in neither."""
+    low, high = limits(dtype) if dtype in INTEGERS else (-64, 64)
+    for elements in ([low, low + 9], [high - 9, high], [low, low + 5, high], [high]):
+        near = [v for e in elements for v in range(e - 2, e + 3) if low <= v <= high]
+        x, y = xp.asarray(near, dtype=dtype), xp.asarray(elements, dtype=dtype)
+        assert xp.isin(x, y).tolist() == [each in elements for each in near]
+        assert xp.isin(x, y[:0]).tolist() == [False] * len(near)
+    if dtype not in INTEGERS:
+        x = xp.asarray([math.nan, -math.inf, math.inf, -0.0, *range(-20, 20)] * 2000, dtype=dtype)
+        found = xp.isin(x, x[::-1])
+        assert xp.all(found == (x == x)) and not found[0]
+
+
 def test_indices_and_counts_have_the_default_dtype() -> None:
     for x in (xp.asarray([3.0, 1.0, 3.0]), xp.asarray([], dtype="int8"), xp.asarray([[True]])):
         every = xp.unique_all(x)

@@ -248,6 +248,50 @@ void contains(const SearchCall& call, std::byte* found) noexcept {
   }
 }
 
+// --- Keys of a small range: a table of bytes says which of them occur.
+
+template <class K>
+void widen_range(const std::byte* in, std::int64_t count, KeyRange& range) noexcept {
+  using Word = typename K::Word;
+  Word low = static_cast<Word>(~Word{0});
+  Word high = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const Word key = K::by_value(K::load(in + i * static_cast<std::int64_t>(sizeof(Word))));
+    low = key < low ? key : low;
+    high = key > high ? key : high;
+  }
+  if (low < range.low) range.low = low;
+  if (high > range.high) range.high = high;
+}
+
+/// The key's place in the table: the last one, behind all others, for a key that is not in the
+/// range.
+template <class K>
+std::uint64_t place_of(typename K::Word key, const KeyRange& range) noexcept {
+  const std::uint64_t place = std::uint64_t{key} - range.low;
+  const std::uint64_t behind = range.high - range.low + 1;
+  return place < behind ? place : behind;
+}
+
+template <class K>
+void mark(const std::byte* in, std::int64_t count, const KeyRange& range,
+          std::byte* table) noexcept {
+  constexpr auto kSize = static_cast<std::int64_t>(sizeof(typename K::Word));
+  for (std::int64_t i = 0; i < count; ++i)
+    table[place_of<K>(K::by_value(K::load(in + i * kSize)), range)] = std::byte{1};
+}
+
+template <class K>
+void find_marked(const std::byte* in, std::int64_t count, const KeyRange& range,
+                 const std::byte* table, std::byte* found) noexcept {
+  constexpr auto kSize = static_cast<std::int64_t>(sizeof(typename K::Word));
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto bits = K::load(in + i * kSize);
+    const std::byte is_marked = table[place_of<K>(K::by_value(bits), range)];
+    found[i] = K::is_nan(bits) ? std::byte{0} : is_marked;
+  }
+}
+
 // --- Neighbours.
 
 template <class K>
@@ -280,6 +324,18 @@ void search_dtype(ScalarType dtype, const SearchCall& call, std::int64_t* positi
 void contains_dtype(ScalarType dtype, const SearchCall& call, std::byte* found) noexcept {
   with_keys(dtype, [&]<class K>() { contains<K>(call, found); });
 }
+void widen_range_dtype(ScalarType dtype, const std::byte* in, std::int64_t count,
+                       KeyRange& range) noexcept {
+  with_keys(dtype, [&]<class K>() { widen_range<K>(in, count, range); });
+}
+void mark_dtype(ScalarType dtype, const std::byte* in, std::int64_t count, const KeyRange& range,
+                std::byte* table) noexcept {
+  with_keys(dtype, [&]<class K>() { mark<K>(in, count, range, table); });
+}
+void find_marked_dtype(ScalarType dtype, const std::byte* in, std::int64_t count,
+                       const KeyRange& range, const std::byte* table, std::byte* found) noexcept {
+  with_keys(dtype, [&]<class K>() { find_marked<K>(in, count, range, table, found); });
+}
 void differences_dtype(ScalarType dtype, const std::byte* in, std::int64_t count,
                        std::byte* differs) noexcept {
   const bool is_complex = info_of(dtype).kind == Kind::kComplex;
@@ -293,8 +349,9 @@ void differences_dtype(ScalarType dtype, const std::byte* in, std::int64_t count
 namespace REFARRAY_OPERATIONS {
 
 extern const Sorting kSorting;
-const Sorting kSorting{&sort_dtype,   &sort_lanes_dtype, &order_dtype,
-                       &search_dtype, &contains_dtype,   &differences_dtype};
+const Sorting kSorting{&sort_dtype,   &sort_lanes_dtype,  &order_dtype,
+                       &search_dtype, &contains_dtype,    &widen_range_dtype,
+                       &mark_dtype,   &find_marked_dtype, &differences_dtype};
 
 }  // namespace REFARRAY_OPERATIONS
 }  // namespace refarray::core::kernels

@@ -67,6 +67,12 @@ struct SearchCall {
   bool after_equals;  // the position after equal elements instead of before them
 };
 
+/// The least and the greatest of some keys: unsigned integers in the order of the elements.
+struct KeyRange {
+  std::uint64_t low = ~std::uint64_t{0};
+  std::uint64_t high = 0;
+};
+
 // All kernels are for one dtype: an index into kScalars below 15, but not of complex numbers. The
 // order is that of the values; NaN is greater than all others, and equal to NaN. All sorting is
 // stable.
@@ -77,6 +83,16 @@ struct Sorting {
   void (*search)(ScalarType dtype, const SearchCall& call, std::int64_t* positions) noexcept;
   /// found[i]: whether value i, if it is not NaN, is among the sorted elements.
   void (*contains)(ScalarType dtype, const SearchCall& call, std::byte* found) noexcept;
+  /// Widens the range to the keys of these elements; NaN is above all others.
+  void (*widen_range)(ScalarType dtype, const std::byte* in, std::int64_t count,
+                      KeyRange& range) noexcept;
+  /// table[key - low] = 1 for the key of each element, which is in the range. The table has a byte
+  /// for each key of the range, and a last one for all others.
+  void (*mark)(ScalarType dtype, const std::byte* in, std::int64_t count, const KeyRange& range,
+               std::byte* table) noexcept;
+  /// found[i]: whether the key of element i, if it is not NaN, is marked.
+  void (*find_marked)(ScalarType dtype, const std::byte* in, std::int64_t count,
+                      const KeyRange& range, const std::byte* table, std::byte* found) noexcept;
   /// differs[i] = 1 where element i is not equal to the one before it. NaN is not equal to
   /// anything. Both parts of complex numbers, which are allowed here, are compared.
   void (*differences)(ScalarType dtype, const std::byte* in, std::int64_t count,
