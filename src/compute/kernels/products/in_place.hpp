@@ -153,10 +153,10 @@ template <int kGroups, class T>
   };
   std::int64_t k = 0;
   for (; k + kLine <= call.depth; k += kLine) {  // a cache line of each column
-#pragma GCC unroll 2
-    for (int group = 0; group < kGroups; ++group) {
 #pragma GCC unroll 8
-      for (int i = 0; i < kLine; i += kStep) sums[group] = add(k + i, group, sums[group]);
+    for (int i = 0; i < kLine; i += kStep) {
+#pragma GCC unroll 2
+      for (int group = 0; group < kGroups; ++group) sums[group] = add(k + i, group, sums[group]);
     }
   }
   for (; k + kStep <= call.depth; k += kStep)
