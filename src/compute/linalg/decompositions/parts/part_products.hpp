@@ -66,23 +66,32 @@ void eliminate(T* columns, Index step, Index count, const T* __restrict column, 
 
 enum class Triangle { kUnitLower, kUpper };
 
+/// substitute() of a small triangle. A few columns at a time: those of a large matrix do not stay
+/// in the cache from one row to the next.
+template <class T>
+void substitute_few(Triangle triangle, const ConstPart<T>& a, Part<T>& b) noexcept {
+  const Index n = a.rows(), step = b.outerStride();
+  for (Index j = 0; j < b.cols(); j += 4) {
+    const Index count = std::min<Index>(4, b.cols() - j);
+    T* const columns = b.data() + j * step;
+    if (triangle == Triangle::kUnitLower) {
+      for (Index k = 0; k < n; ++k) eliminate(columns, step, count, a.col(k).data(), k, k + 1, n);
+    } else {
+      for (Index k = n - 1; k >= 0; --k) {
+        for (Index i = 0; i < count; ++i) columns[i * step + k] /= a(k, k);
+        eliminate(columns, step, count, a.col(k).data(), k, 0, k);
+      }
+    }
+  }
+}
+
 /// Replaces each column y of `b` by the solution x of t x = y, where t is a triangle of the square
 /// `a`. False if interrupted. Throws as add_product().
 template <class T>
 bool substitute(Triangle triangle, const ConstPart<T>& a, Part<T> b, Progress& progress) {
   const Index n = a.rows();
   if (n <= kFewColumns) {
-    const auto eliminate_row = [&](Index k, Index begin, Index end) {
-      eliminate(b.data(), b.outerStride(), b.cols(), a.col(k).data(), k, begin, end);
-    };
-    if (triangle == Triangle::kUnitLower) {
-      for (Index k = 0; k < n; ++k) eliminate_row(k, k + 1, n);
-    } else {
-      for (Index k = n - 1; k >= 0; --k) {
-        for (Index j = 0; j < b.cols(); ++j) b(k, j) /= a(k, k);
-        eliminate_row(k, 0, k);
-      }
-    }
+    substitute_few(triangle, a, b);
     return !progress.is_stopped_after(static_cast<double>(n * n) * static_cast<double>(b.cols()));
   }
   const Index half = n / 2, rest = n - half;
