@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "compute/kernels/rearranging/gather.hpp"
 #include "compute/kernels_in_use.hpp"
@@ -14,6 +15,7 @@ namespace {
 constexpr DType kInt64{Kind::kInt, 64};
 constexpr DType kBool{Kind::kBool, 8};
 constexpr std::int64_t kPiece = std::int64_t{1} << 20;  // elements between two interrupt checks
+constexpr std::int64_t kThreadingThreshold = std::int64_t{4} << 20;  // bytes
 
 const kernels::Gathering& kernels_in_use() noexcept { return *kernels::operations().gathering; }
 
@@ -39,14 +41,46 @@ bool to_bytes(ArrayView& out, const ArrayView& array, Array& owner,
   return copy(owner, array, interrupt);
 }
 
+std::int64_t num_pieces(std::int64_t count) noexcept { return (count + kPiece - 1) / kPiece; }
+std::int64_t piece_size(std::int64_t count, std::int64_t index) noexcept {
+  return std::min(kPiece, count - index * kPiece);
+}
+int threads_for(std::int64_t bytes) noexcept {
+  return bytes >= kThreadingThreshold ? copy_threads() : 1;
+}
+
+/// How many bytes of a mask are not zero.
+class SetBytes {
+ public:
+  explicit SetBytes(std::int64_t count) {
+    if (num_pieces(count) > 1) many_.assign(static_cast<std::size_t>(num_pieces(count)) + 1, 0);
+  }
+  /// False when interrupted.
+  bool count(const std::byte* mask, std::int64_t count, const InterruptCheck& interrupt) {
+    const auto piece = [&](std::int64_t i) {
+      before()[i + 1] = kernels_in_use().count_set(mask + i * kPiece, piece_size(count, i));
+    };
+    if (!share_work(num_pieces(count), threads_for(count), interrupt, piece)) return false;
+    std::partial_sum(many_.begin(), many_.end(), many_.begin());
+    return true;
+  }
+  /// In the pieces before this one.
+  std::int64_t before(std::int64_t piece) const noexcept {
+    return many_.empty() ? few_[piece] : many_[static_cast<std::size_t>(piece)];
+  }
+  std::int64_t in_all() const noexcept { return many_.empty() ? few_[1] : many_.back(); }
+
+ private:
+  std::int64_t* before() noexcept { return many_.empty() ? few_ : many_.data(); }
+
+  std::int64_t few_[2] = {};  // of one piece: needs no memory
+  std::vector<std::int64_t> many_;
+};
+
 /// The number of bytes that are not zero, or -1 when interrupted.
 std::int64_t count_set(const std::byte* mask, std::int64_t count, const InterruptCheck& interrupt) {
-  std::int64_t out = 0;
-  for (std::int64_t at = 0; at < count; at += kPiece) {
-    out += kernels_in_use().count_set(mask + at, std::min(kPiece, count - at));
-    if (count > kPiece && interrupt()) return -1;
-  }
-  return out;
+  SetBytes set(count);
+  return set.count(mask, count, interrupt) ? set.in_all() : -1;
 }
 
 /// Calls visit(row, mask, first) for each row along the last axis of a row-major mask, with the
@@ -136,20 +170,20 @@ bool select(Array& out, const ArrayView& array, const ArrayView& mask,
   ArrayView bytes;
   if (!to_bytes(bytes, mask, owner, interrupt)) return false;
   const std::int64_t size = bytes.size();
-  const std::int64_t count = count_set(bytes.data, size, interrupt);
-  if (count < 0) return false;
-  const std::int64_t flat[] = {count};
+  SetBytes set(size);
+  if (!set.count(bytes.data, size, interrupt)) return false;
+  const std::int64_t flat[] = {set.in_all()};
   out = new_array(array.dtype, flat, false);
   const std::int64_t word = array.dtype.itemsize();
   const auto kernel = kernels_in_use().select[std::countr_zero(static_cast<unsigned>(word))];
-  std::int64_t taken = 0;
-  for (std::int64_t at = 0; at < size && taken < count; at += kPiece) {
-    taken += kernel(out.data + taken * word, count - taken, array.data + at * word, bytes.data + at,
-                    std::min(kPiece, size - at));
-    if (size > kPiece && interrupt()) return false;
-  }
-  shorten(out, taken);
-  return true;
+  return share_work(num_pieces(size), threads_for(size * word), interrupt, [&](std::int64_t i) {
+    std::byte* const to = out.data + set.before(i) * word;
+    const std::int64_t count = set.before(i + 1) - set.before(i);
+    const std::int64_t taken = kernel(to, count, array.data + i * kPiece * word,
+                                      bytes.data + i * kPiece, piece_size(size, i));
+    // Another thread may have cleared some of the mask.
+    std::fill_n(to + taken * word, (count - taken) * word, std::byte{0});
+  });
 }
 
 bool nonzero(std::vector<Array>& out, const ArrayView& array, const InterruptCheck& interrupt) {
