@@ -2,7 +2,11 @@
 // between two of them it can be interrupted.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <exception>
+#include <mutex>
+#include <thread>
 
 namespace refarray::core {
 
@@ -43,6 +47,61 @@ bool share_work(std::int64_t count, int threads, const InterruptCheck& interrupt
       count, threads,
       [](const void* context, std::int64_t index) { (*static_cast<const Piece*>(context))(index); },
       &piece, interrupt);
+}
+
+/// What pieces of work tell each other that may take long, or fail.
+class SharedState {
+ public:
+  explicit SharedState(const InterruptCheck& interrupt) noexcept
+      : interrupt_(interrupt), caller_(std::this_thread::get_id()) {}
+  SharedState(const SharedState&) = delete;
+  SharedState& operator=(const SharedState&) = delete;
+
+  /// For any thread: true from when the calling thread was interrupted, or a piece failed.
+  InterruptCheck interrupt() noexcept {
+    return {[](void* self) noexcept { return static_cast<SharedState*>(self)->asks(); }, this};
+  }
+  bool has_stopped() const noexcept { return has_stopped_; }
+  void fail(std::exception_ptr with) noexcept {
+    const std::scoped_lock lock(mutex_);
+    if (error_ == nullptr) error_ = with;
+    has_stopped_ = true;
+  }
+  /// Throws what the first piece has failed with.
+  void rethrow() const {
+    if (error_ != nullptr) std::rethrow_exception(error_);
+  }
+
+ private:
+  bool asks() noexcept {
+    if (!has_stopped_ && std::this_thread::get_id() == caller_ && interrupt_()) has_stopped_ = true;
+    return has_stopped_;
+  }
+
+  const InterruptCheck& interrupt_;
+  const std::thread::id caller_;
+  std::atomic<bool> has_stopped_{false};
+  std::mutex mutex_;
+  std::exception_ptr error_;
+};
+
+/// share_work() for pieces that may throw, and be interrupted by the check that they are given, as
+/// `piece(i, interrupt)`. Throws what one of them has thrown.
+template <class Piece>
+bool share_fallible_work(std::int64_t count, int threads, const InterruptCheck& interrupt,
+                         const Piece& piece) {
+  SharedState state(interrupt);
+  const InterruptCheck check = state.interrupt();
+  share_work(count, threads, check, [&](std::int64_t index) noexcept {
+    if (state.has_stopped()) return;
+    try {  // boundary: threads of their own take no exceptions
+      piece(index, check);
+    } catch (...) {
+      state.fail(std::current_exception());
+    }
+  });
+  state.rethrow();
+  return !state.has_stopped();
 }
 
 }  // namespace refarray::core

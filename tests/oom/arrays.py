@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import copy
 import pickle
-from typing import Any
+from functools import partial
 
 import refarray
 
-from .recipe import NOT_CALLABLE, matrix, recipe, refused
+from .recipe import NOT_CALLABLE, in_threads, matrix, recipe, refused
 
 # --- views, shapes, copies ---
 
@@ -25,17 +25,11 @@ recipe("set_copy_threads", lambda _: refarray.set_copy_threads(refarray.get_copy
 refused("set_copy_threads", ValueError, lambda _: refarray.set_copy_threads(-1))
 
 
-def copy_in_threads(x: Any) -> Any:
-    before = refarray.get_copy_threads()
-    refarray.set_copy_threads(2)
-    try:
-        return refarray.copy(x)
-    finally:
-        refarray.set_copy_threads(before)
-
-
 recipe(
-    "copy", copy_in_threads, lambda: refarray.zeros((2048, 2560), dtype=refarray.int8).T, "threads"
+    "copy",
+    partial(in_threads, refarray.copy),
+    lambda: refarray.zeros((2048, 2560), dtype=refarray.int8).T,
+    "threads",
 )
 recipe("expand_dims", lambda x: refarray.expand_dims(x, axis=(0, -1)))
 recipe("flip", lambda x: refarray.flip(x, axis=(0, 1)))

@@ -11,7 +11,7 @@ from oracles.functions import BINARY, UNARY
 
 import refarray
 
-from .recipe import recipe, refused
+from .recipe import in_threads, recipe, refused
 
 
 def reals() -> Any:
@@ -174,6 +174,7 @@ recipe("take_along_axis", lambda x: refarray.take_along_axis(x, integers() % 2, 
 recipe("nonzero", refarray.nonzero, reals)
 recipe("sort", refarray.sort, reals)
 recipe("sort", lambda x: refarray.sort(x, descending=True, axis=0), integers, "descending")
+recipe("sort", partial(in_threads, refarray.sort), lambda: refarray.zeros(1 << 19), "threads")
 recipe("argsort", lambda x: refarray.argsort(x, axis=0), reals)
 recipe("searchsorted", lambda x: refarray.searchsorted(x[0], x), integers)
 for _name in ("unique_all", "unique_counts", "unique_inverse"):

@@ -12,7 +12,7 @@ from oracles.decomposition_calls import CALLS, OBLONG, SQUARE, plain
 import refarray
 from refarray import linalg
 
-from .recipe import recipe
+from .recipe import in_threads, recipe
 
 DTYPES = ("float64", "complex64", "float16")
 #: A matrix with few elements, a stack, and a matrix of more than one block of the algorithms.
@@ -85,6 +85,7 @@ of(
     partial(matrices, "complex64", (3, 3)),
     "upper",
 )
+of("inv", partial(in_threads, linalg.inv), partial(matrices, "float64", (4096, 4, 4)), "threads")
 of("qr", partial(linalg.qr, mode="complete"), FLAT, "complete")
 refused("qr", ValueError, partial(linalg.qr, mode="none"), FLAT, "mode")
 of("svd", partial(linalg.svd, full_matrices=False), FLAT, "reduced")

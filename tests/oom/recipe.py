@@ -155,3 +155,12 @@ def failing() -> Any:
         raise TypeError("always")
 
     return Recorder(fail)
+
+
+def in_threads(call: Callable[[Any], Any], x: Any) -> Any:
+    before = refarray.get_copy_threads()
+    refarray.set_copy_threads(2)
+    try:
+        return call(x)
+    finally:
+        refarray.set_copy_threads(before)

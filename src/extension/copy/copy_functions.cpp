@@ -222,19 +222,19 @@ namespace {
 constexpr char kSetCopyThreadsDoc[] = R"doc(set_copy_threads($module, count, /)
 --
 
-Set the number of threads that share each copy of more than 4 MiB.
+Set the number of threads that share each copy or computation of more than 4 MiB.
 
 count: 1 to 256, including the calling thread. The default is the value of
     REFARRAY_COPY_THREADS, or 1.
 
-The setting applies to the whole process; a copy in progress keeps its threads.
-Helper threads start with a copy and end with it, so that fork() is safe at any
+The setting applies to the whole process; a call in progress keeps its threads.
+Helper threads start with a call and end with it, so that fork() is safe at any
 time. Raises ValueError for a count out of range.)doc";
 
 constexpr char kGetCopyThreadsDoc[] = R"doc(get_copy_threads($module, /)
 --
 
-Return the number of threads that share each copy of more than 4 MiB.
+Return the number of threads that share each copy or computation of more than 4 MiB.
 
 See set_copy_threads.)doc";
 

@@ -162,6 +162,83 @@ Sorted order(const SortCall& call) noexcept {
   return Sorted::kYes;
 }
 
+// --- Merging.
+
+/// A part of the merged elements, as far as it is not written. Of equal elements those of the first
+/// range come first.
+template <class K>
+class Merging {
+  using Word = typename K::Word;
+  static constexpr std::int64_t kSize = sizeof(Word);
+
+ public:
+  Merging(const MergeCall& call, std::int64_t begin, std::int64_t end) noexcept
+      : flip_(call.descending ? static_cast<Word>(~Word{0}) : Word{0}),
+        out_(call.out + begin * kSize) {
+    const std::int64_t from = split(call, begin), to = split(call, end);
+    first_ = call.first + from * kSize;
+    first_end_ = call.first + to * kSize;
+    second_ = call.second + (begin - from) * kSize;
+    second_end_ = call.second + (end - to) * kSize;
+  }
+
+  bool has_both() const noexcept { return (first_ < first_end_) & (second_ < second_end_); }
+  void write_one() noexcept {
+    const Word first = K::load(first_), second = K::load(second_);
+    const bool is_second = key_of(second) < key_of(first);
+    const Word next = is_second ? second : first;
+    __builtin_memcpy(out_, &next, kSize);
+    out_ += kSize;
+    first_ += is_second ? 0 : kSize;
+    second_ += is_second ? kSize : 0;
+  }
+  /// Writes the elements of the range that is left.
+  void write_rest() noexcept {
+    const bool is_second = second_ < second_end_;
+    const std::byte* const from = is_second ? second_ : first_;
+    const std::byte* const end = is_second ? second_end_ : first_end_;
+    __builtin_memcpy(out_, from, static_cast<std::size_t>(end - from));
+  }
+
+ private:
+  Word key_of(Word bits) const noexcept { return static_cast<Word>(K::by_value(bits) ^ flip_); }
+
+  /// How many elements of the first range are among the first `count` ones of both.
+  std::int64_t split(const MergeCall& call, std::int64_t count) const noexcept {
+    std::int64_t low = count < call.num_second ? 0 : count - call.num_second;
+    std::int64_t high = min(count, call.num_first);
+    while (low < high) {
+      const std::int64_t middle = low + (high - low) / 2;
+      const Word first = K::load(call.first + middle * kSize);
+      const Word second = K::load(call.second + (count - 1 - middle) * kSize);
+      if (key_of(first) <= key_of(second))
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return low;
+  }
+
+  const Word flip_;
+  std::byte* out_;
+  const std::byte *first_, *first_end_, *second_, *second_end_;
+};
+
+/// In halves, because each element waits for the one before it.
+template <class K>
+[[gnu::noinline]] void merge(const MergeCall& call) noexcept {
+  const std::int64_t middle = call.begin + (call.end - call.begin) / 2;
+  Merging<K> left(call, call.begin, middle), right(call, middle, call.end);
+  while (left.has_both() & right.has_both()) {
+    left.write_one();
+    right.write_one();
+  }
+  for (Merging<K>* const each : {&left, &right}) {
+    while (each->has_both()) each->write_one();
+    each->write_rest();
+  }
+}
+
 // --- Search.
 
 /// Whether the element comes before the position of the key.
@@ -318,6 +395,9 @@ void sort_lanes_dtype(ScalarType dtype, const LaneSort& call) noexcept {
 Sorted order_dtype(ScalarType dtype, const SortCall& call) noexcept {
   return with_keys(dtype, [&call]<class K>() { return order<K>(call); });
 }
+void merge_dtype(ScalarType dtype, const MergeCall& call) noexcept {
+  with_keys(dtype, [&]<class K>() { merge<K>(call); });
+}
 void search_dtype(ScalarType dtype, const SearchCall& call, std::int64_t* positions) noexcept {
   with_keys(dtype, [&]<class K>() { search<K>(call, positions); });
 }
@@ -349,9 +429,9 @@ void differences_dtype(ScalarType dtype, const std::byte* in, std::int64_t count
 namespace REFARRAY_OPERATIONS {
 
 extern const Sorting kSorting;
-const Sorting kSorting{&sort_dtype,   &sort_lanes_dtype,  &order_dtype,
-                       &search_dtype, &contains_dtype,    &widen_range_dtype,
-                       &mark_dtype,   &find_marked_dtype, &differences_dtype};
+const Sorting kSorting{&sort_dtype,        &sort_lanes_dtype, &order_dtype,       &merge_dtype,
+                       &search_dtype,      &contains_dtype,   &widen_range_dtype, &mark_dtype,
+                       &find_marked_dtype, &differences_dtype};
 
 }  // namespace REFARRAY_OPERATIONS
 }  // namespace refarray::core::kernels

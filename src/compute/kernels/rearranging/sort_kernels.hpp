@@ -59,6 +59,17 @@ struct LaneSort {
   bool* needs_order;
 };
 
+/// The elements [begin, end) of what two sorted ranges are together, in order.
+struct MergeCall {
+  std::byte* out;  // of all elements
+  const std::byte* first;
+  std::int64_t num_first;
+  const std::byte* second;
+  std::int64_t num_second;
+  std::int64_t begin, end;
+  bool descending;
+};
+
 struct SearchCall {
   const std::byte* sorted;  // ascending
   std::int64_t count;
@@ -80,6 +91,7 @@ struct Sorting {
   Sorted (*sort)(ScalarType dtype, const SortCall& call) noexcept;
   void (*sort_lanes)(ScalarType dtype, const LaneSort& call) noexcept;
   Sorted (*order)(ScalarType dtype, const SortCall& call) noexcept;
+  void (*merge)(ScalarType dtype, const MergeCall& call) noexcept;
   void (*search)(ScalarType dtype, const SearchCall& call, std::int64_t* positions) noexcept;
   /// found[i]: whether value i, if it is not NaN, is among the sorted elements.
   void (*contains)(ScalarType dtype, const SearchCall& call, std::byte* found) noexcept;

@@ -106,6 +106,24 @@ constexpr std::int64_t kSmallMatrix = 128 * 128;
 constexpr std::int64_t kSharedElements = std::int64_t{1} << 15;  // of a stack that threads share
 constexpr std::int64_t kPieceElements = std::int64_t{1} << 12;
 
+/// each_matrix() by several threads. Throws std::bad_alloc.
+template <class Body>
+Outcome share_matrices(std::span<const Stacked> operands, std::int64_t count, std::int64_t piece,
+                       const InterruptCheck& interrupt, const Body& body) {
+  SharedOutcome shared;
+  const auto work = [&](std::int64_t index, const InterruptCheck& check) {
+    const std::int64_t begin = index * piece;
+    if (!shared.wants(begin)) return;
+    Progress progress(check);
+    const std::int64_t end = std::min(begin + piece, count);
+    const Outcome outcome = some_matrices(operands, begin, end, progress, body);
+    if (outcome.ending != Ending::kDone) shared.fail_at(outcome);
+  };
+  if (!share_fallible_work((count + piece - 1) / piece, copy_threads(), interrupt, work))
+    return {Ending::kInterrupted};
+  return shared.get();
+}
+
 /// Calls a copy of `body(stack, progress)`, which owns what it works with, for each matrix until
 /// its Outcome is not kDone; stacks of small matrices by several threads. Throws kMemory.
 template <class Body>
@@ -117,34 +135,16 @@ Outcome each_matrix(std::span<const Stacked> operands, const InterruptCheck& int
   for (std::size_t i = 0; i < operands.size(); ++i) elements = std::max(elements, stack[i].size());
   const std::int64_t count = stack.count();
   const bool shares = elements <= kSmallMatrix && count >= kSharedElements / elements;
-  if (!shares || copy_threads() == 1) {
-    try {  // boundary: Eigen reports failed allocations by its own exception
-      Progress progress(interrupt);
-      return some_matrices(operands, 0, count, progress, body);
-    } catch (const std::bad_alloc&) {
-      fail(Fault::kMemory, "no memory for the decomposition of a matrix");
+  try {  // boundary: Eigen reports failed allocations by its own exception
+    if (shares && copy_threads() > 1) {
+      const std::int64_t piece = std::max(kPieceElements / elements, std::int64_t{1});
+      return share_matrices(operands, count, piece, interrupt, body);
     }
+    Progress progress(interrupt);
+    return some_matrices(operands, 0, count, progress, body);
+  } catch (const std::bad_alloc&) {
+    fail(Fault::kMemory, "no memory for the decomposition of a matrix");
   }
-  const std::int64_t piece = std::max(kPieceElements / elements, std::int64_t{1});
-  SharedOutcome shared;
-  std::atomic<bool> has_memory{true};
-  const auto work = [&](std::int64_t index) noexcept {
-    const std::int64_t begin = index * piece;
-    if (!shared.wants(begin) || !has_memory) return;
-    const InterruptCheck never;  // only the calling thread may ask, and does between pieces
-    try {                        // boundary: pieces of work take no exceptions
-      Progress progress(never);
-      const std::int64_t end = std::min(begin + piece, count);
-      const Outcome outcome = some_matrices(operands, begin, end, progress, body);
-      if (outcome.ending != Ending::kDone) shared.fail_at(outcome);
-    } catch (...) {
-      has_memory = false;
-    }
-  };
-  if (!share_work((count + piece - 1) / piece, copy_threads(), interrupt, work))
-    return {Ending::kInterrupted};
-  if (!has_memory) fail(Fault::kMemory, "no memory for the decomposition of a matrix");
-  return shared.get();
 }
 
 }  // namespace refarray::core
