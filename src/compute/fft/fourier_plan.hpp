@@ -95,6 +95,11 @@ class FourierPlan {
   /// contents of `spare` are lost, and the two may change places. Throws Interrupted.
   void run(Planes& data, Planes& spare, std::int64_t width, const InterruptCheck& interrupt) const;
 
+  /// Of the first pass. The length is_row_length().
+  kernels::Planes<const T> first_twiddles() const noexcept {
+    return factors_.at(passes_.front().twiddles);
+  }
+
  private:
   struct Pass {
     int radix;

@@ -207,9 +207,20 @@ class Transform {
   void transform(Tile tile, const Sequences& to, const Sequences& from) const {
     if (!in_.is_complex) return forward_real(tile, to, from);
     if (!out_.is_complex) return backward_real(tile, to, from);
+    if (tile.width > 1 && are_rows()) return transform_rows(tile.width, to, from);
     load_complex(tile, from, n_);
     run_plan(tile);
     store_complex(to, tile, n_);
+  }
+
+  /// Whether the sequences of complex numbers are contiguous, and so short that they need no tile.
+  bool are_rows() const noexcept {
+    return kernels::is_row_length(n_) && in_.extent >= n_ && in_.step == 2 * kSize &&
+           out_.step == 2 * kSize;
+  }
+  void transform_rows(std::int64_t count, const Sequences& to, const Sequences& from) const {
+    fourier_kernels<T>().rows({to.data, from.data, to.pitch, from.pitch, n_, count,
+                               tables_->plan.first_twiddles(), is_backward_, scale_});
   }
 
   /// A backward transform is a forward one with the planes exchanged before and after.

@@ -55,6 +55,11 @@ struct Block {
                                                          std::int64_t pitch) noexcept {
 #pragma GCC unroll 16
     for (int i = 0; i < kColumns; ++i) rows[i] = read<kBytes>(src + i * pitch, pitch);
+    transpose_pieces(rows);
+  }
+
+  /// Word j of each piece of vector i becomes word i of that piece of vector j.
+  [[gnu::always_inline]] static inline void transpose_pieces(V (&rows)[kColumns]) noexcept {
 #pragma GCC unroll 4
     for (int width = 1; width < kColumns; width *= 2) {  // a perfect shuffle of all words
       V next[kColumns];

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compute/kernels/transforms/butterflies.hpp"
+#include "compute/kernels/transforms/fourier_rows.hpp"
 #include "core/kernels/vector.hpp"
 
 namespace refarray::core::kernels::REFARRAY_OPERATIONS {
@@ -273,7 +274,8 @@ void join(const RealPass<T>& call) noexcept {
 }
 
 template <class T>
-constexpr FourierKernels<T> kKernelsOf{&pass<T>, &multiply<T>, &scale<T>, &split<T>, &join<T>};
+constexpr FourierKernels<T> kKernelsOf{&pass<T>,  &multiply<T>, &scale<T>,
+                                       &split<T>, &join<T>,     &transform_rows<T>};
 
 }  // namespace
 

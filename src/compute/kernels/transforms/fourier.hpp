@@ -5,6 +5,7 @@
 // product and a sum, so that the bits depend on neither the level nor the width.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace refarray::core::kernels {
@@ -76,6 +77,25 @@ struct RealPass {
   std::int64_t last;
 };
 
+/// Whole transforms of rows of contiguous complex numbers, with the bits of the passes. `out` may
+/// be `in`.
+template <class T>
+struct FourierRows {
+  std::byte* out;
+  const std::byte* in;
+  std::int64_t out_pitch;  // bytes from one sequence to the next
+  std::int64_t in_pitch;
+  std::int64_t length;       // one that is_row_length()
+  std::int64_t count;        // of sequences, a multiple of kNarrow
+  Planes<const T> twiddles;  // of the first pass
+  bool exchanges;            // real and imaginary parts, before and after
+  T scale;
+};
+/// These have one pass with twiddle factors at most.
+constexpr bool is_row_length(std::int64_t length) noexcept {
+  return length == 4 || length == 8 || length == 16;
+}
+
 template <class T>
 struct FourierKernels {
   void (*pass)(const FourierPass<T>& call) noexcept;
@@ -83,6 +103,7 @@ struct FourierKernels {
   void (*scale)(T* values, std::int64_t count, T factor) noexcept;
   void (*split)(const RealPass<T>& call) noexcept;  // the half + 1 elements from `half` ones
   void (*join)(const RealPass<T>& call) noexcept;   // the reverse, times 2
+  void (*rows)(const FourierRows<T>& call) noexcept;
 };
 
 }  // namespace refarray::core::kernels
