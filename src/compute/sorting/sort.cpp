@@ -105,10 +105,10 @@ class ShortRows {
         tile_bytes_(std::max(kTileBytes, count * kCacheLine)),
         max_rows_(std::min(tile_bytes_ / (count * kCacheLine) * line_, kMaxTileRows)),
         transpose_(kernels::table().transpose[std::countr_zero(static_cast<std::uint64_t>(size))]),
-        memory_(new_words((tile_bytes_ + kMaxTileRows + count * kernels::kLaneKeyBytes) / 8 +
-                          count + kMaxTileRows)),
+        key_bytes_(kernels::padded_keys(count) * kernels::kLaneKeyBytes),
+        memory_(new_words((tile_bytes_ + kMaxTileRows + key_bytes_) / 8 + count + kMaxTileRows)),
         keys_(memory_.data + tile_bytes_),
-        needs_order_(reinterpret_cast<bool*>(keys_ + count * kernels::kLaneKeyBytes)),
+        needs_order_(reinterpret_cast<bool*>(keys_ + key_bytes_)),
         row_offsets_(reinterpret_cast<std::int64_t*>(needs_order_ + kMaxTileRows)),
         offsets_(row_offsets_ + kMaxTileRows) {
     for (std::int64_t i = 0; i < max_rows_; ++i) row_offsets_[i] = i * count * size;
@@ -135,6 +135,7 @@ class ShortRows {
   std::int64_t tile_bytes_;
   std::int64_t max_rows_;
   kernels::TileKernel transpose_;
+  std::int64_t key_bytes_;
   Array memory_;  // begins with the tile
   std::byte* keys_;
   bool* needs_order_;

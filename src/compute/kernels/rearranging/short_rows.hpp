@@ -17,10 +17,17 @@ namespace {
 template <class X>
 [[gnu::always_inline]] inline void exchange(X& low, X& high) noexcept {
   const X a = low, b = high;
+  // g++ would compare and blend.
 #if defined(__AVX2__)
-  if constexpr (std::is_same_v<X, VectorOf<double, 32>::type>) {  // g++ would compare and blend
+  if constexpr (std::is_same_v<X, VectorOf<double, 32>::type>) {
     low = _mm256_min_pd(b, a);
     high = _mm256_max_pd(b, a);
+    return;
+  }
+#elif defined(__SSE2__)
+  if constexpr (std::is_same_v<X, VectorOf<double, 16>::type>) {
+    low = _mm_min_pd(b, a);
+    high = _mm_max_pd(b, a);
     return;
   }
 #endif
@@ -28,68 +35,130 @@ template <class X>
   high = b < a ? a : b;
 }
 
-/// Two steps of a network: exchanges over 2 * step keys, then over `step`.
+/// Sorts kSortedKeys keys by a network of the fewest exchanges.
 template <class X>
-[[gnu::always_inline]] inline void exchange_twice(X* keys, std::int64_t step) noexcept {
-  X a = keys[0], b = keys[step], c = keys[2 * step], d = keys[3 * step];
-  exchange(a, c);
-  exchange(b, d);
-  exchange(a, b);
-  exchange(c, d);
-  keys[0] = a, keys[step] = b, keys[2 * step] = c, keys[3 * step] = d;
+[[gnu::always_inline]] inline void sort_few(X* keys) noexcept {
+  constexpr int kExchanges[][2] = {{0, 2}, {1, 3}, {4, 6}, {5, 7}, {0, 4}, {1, 5}, {2, 6},
+                                   {3, 7}, {0, 1}, {2, 3}, {4, 5}, {6, 7}, {2, 4}, {3, 5},
+                                   {1, 4}, {3, 6}, {1, 2}, {3, 4}, {5, 6}};
+  X in_registers[kSortedKeys];
+#pragma GCC unroll 8
+  for (int i = 0; i < kSortedKeys; ++i) in_registers[i] = keys[i];
+#pragma GCC unroll 19
+  for (const auto& pair : kExchanges) exchange(in_registers[pair[0]], in_registers[pair[1]]);
+#pragma GCC unroll 8
+  for (int i = 0; i < kSortedKeys; ++i) keys[i] = in_registers[i];
+}
+
+/// The steps of a network over 4 * step, 2 * step and `step` keys.
+template <class X>
+[[gnu::always_inline]] inline void exchange_steps(X* keys, std::int64_t step) noexcept {
+  X in_registers[8];
+#pragma GCC unroll 8
+  for (int i = 0; i < 8; ++i) in_registers[i] = keys[i * step];
+#pragma GCC unroll 3
+  for (int over = 4; over > 0; over /= 2) {
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i)
+      if ((i & over) == 0) exchange(in_registers[i], in_registers[i + over]);
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < 8; ++i) keys[i * step] = in_registers[i];
 }
 
 // A run is a power of two. The last one may be shorter, as if the keys behind it were greater than
 // all others: an exchange with one of these is left out.
 
-/// The first step of merging two runs: from their middle outwards. Afterwards no key of the first
-/// run is greater than one of the second, and both are bitonic.
+/// The steps over `over`, over / 2 and so on to `step` keys, one at a time, of all keys.
 template <class X>
-[[gnu::always_inline]] inline void exchange_runs(X* keys, std::int64_t count,
-                                                 std::int64_t run) noexcept {
-  for (std::int64_t i = 2 * run - count; i < run; ++i) exchange(keys[i], keys[2 * run - 1 - i]);
-}
-
-/// The first two steps.
-template <class X>
-[[gnu::always_inline]] inline void exchange_runs_twice(X* keys, std::int64_t count,
-                                                       std::int64_t run) noexcept {
-  const std::int64_t step = run / 2;
-  for (std::int64_t i = 0; i < step; ++i) {
-    const std::int64_t last = 2 * run - 1 - i;
-    X a = keys[i], b = keys[i + step];
-    if (last - step < count) exchange(b, keys[last - step]);
-    if (last < count) {
-      exchange(a, keys[last]);
-      exchange(keys[last - step], keys[last]);
-    }
-    exchange(a, b);
-    keys[i] = a, keys[i + step] = b;
+[[gnu::noinline]] void exchange_singly(X* keys, std::int64_t count, std::int64_t over,
+                                       std::int64_t step) noexcept {
+  for (; over >= step; over /= 2) {
+    for (std::int64_t begin = 0; begin < count; begin += 2 * over)
+      for (std::int64_t i = begin; i < min(begin + over, count - over); ++i)
+        exchange(keys[i], keys[i + over]);
   }
 }
 
+/// The same, three steps at a time.
 template <class X>
-void sort_keys(X* keys, std::int64_t count) noexcept {
-  bool is_even = true;  // the number of steps after the first one of a merge
-  for (std::int64_t run = 1; run < count; run *= 2, is_even = !is_even) {
-    for (std::int64_t begin = 0; begin + run < count; begin += 2 * run) {
-      X* const both = keys + begin;
-      const std::int64_t length = min(2 * run, count - begin);
-      if (is_even)
-        exchange_runs(both, length, run);
-      else
-        exchange_runs_twice(both, length, run);
-      for (std::int64_t step = is_even ? run / 4 : run / 8; step > 0; step /= 4) {
-        for (std::int64_t at = 0; at < length; at += 4 * step) {
-          std::int64_t i = at;
-          for (; i < min(at + step, length - 3 * step); ++i) exchange_twice(both + i, step);
-          for (; i < min(at + step, length - step); ++i) {
-            if (i + 2 * step < length) exchange(both[i], both[i + 2 * step]);
-            exchange(both[i], both[i + step]);
-          }
-        }
+[[gnu::always_inline]] inline void exchange_thrice(X* keys, std::int64_t count,
+                                                   std::int64_t step) noexcept {
+  std::int64_t at = 0;
+  for (; at + 8 * step <= count; at += 8 * step)
+    for (std::int64_t i = at; i < at + step; ++i) exchange_steps(keys + i, step);
+  if (at < count) exchange_singly(keys + at, count - at, 4 * step, step);
+}
+
+/// The first step of merging two runs: from their middle outwards. Afterwards no key of the first
+/// run is greater than one of the second, and both are bitonic. Then the kSteps - 1 steps over
+/// run / 2 keys and so on.
+template <int kSteps, class X>
+[[gnu::always_inline]] inline void exchange_runs(X* keys, std::int64_t count,
+                                                 std::int64_t run) noexcept {
+  constexpr int kCount = 1 << (kSteps - 1);
+  const std::int64_t step = run / kCount;
+  if (count < 2 * run) {
+    for (std::int64_t i = 2 * run - count; i < run; ++i) exchange(keys[i], keys[2 * run - 1 - i]);
+    return exchange_singly(keys, count, run / 2, step);
+  }
+  for (std::int64_t i = 0; i < step; ++i) {
+    X* const first = keys + i;
+    X* const last = keys + 2 * run - 1 - i;
+    X low[kCount], high[kCount];
+#pragma GCC unroll 4
+    for (int j = 0; j < kCount; ++j) {
+      low[j] = first[j * step];
+      high[j] = last[-j * step];
+      exchange(low[j], high[j]);
+    }
+#pragma GCC unroll 2
+    for (int over = kCount / 2; over > 0; over /= 2) {
+#pragma GCC unroll 4
+      for (int j = 0; j < kCount; ++j) {
+        if ((j & over) != 0) continue;
+        exchange(low[j], low[j + over]);
+        exchange(high[j + over], high[j]);
       }
     }
+#pragma GCC unroll 4
+    for (int j = 0; j < kCount; ++j) {
+      first[j * step] = low[j];
+      last[-j * step] = high[j];
+    }
+  }
+}
+
+/// Merges two runs. The keys stay in registers for up to three steps.
+template <class X>
+[[gnu::always_inline]] inline void merge(X* keys, std::int64_t count, std::int64_t run) noexcept {
+  std::int64_t step = run;
+  switch (__builtin_ctzll(static_cast<std::uint64_t>(run)) % 3) {
+    case 0:
+      exchange_runs<1>(keys, count, run);
+      break;
+    case 1:
+      exchange_runs<2>(keys, count, run);
+      step = run / 2;
+      break;
+    default:
+      exchange_runs<3>(keys, count, run);
+      step = run / 4;
+  }
+  while (step > kSortedKeys) exchange_thrice(keys, count, step /= 8);
+  for (std::int64_t at = 0; at < count; at += kSortedKeys) exchange_steps(keys + at, 1);
+}
+
+/// There is room for padded_keys(). `greatest`: no key is greater.
+template <class X>
+[[gnu::noinline]] void sort_keys(X* keys, std::int64_t count, const X& greatest) noexcept {
+  if (count == 2) return exchange(keys[0], keys[1]);
+  const std::int64_t padded = padded_keys(count);
+  for (std::int64_t i = count; i < padded; ++i) keys[i] = greatest;
+  for (std::int64_t at = 0; at < padded; at += kSortedKeys) sort_few(keys + at);
+  for (std::int64_t run = kSortedKeys; run < padded; run *= 2) {
+    for (std::int64_t begin = 0; begin + run < padded; begin += 2 * run)
+      merge(keys + begin, min(2 * run, padded - begin), run);
   }
 }
 
@@ -98,6 +167,7 @@ template <class K>
 struct LaneKeys {
   using Word = typename K::Word;
   using Signed = std::make_signed_t<Word>;
+  static constexpr int kLanes = kVectorBytes / sizeof(Word);
   static constexpr bool kIsDouble = K::kIsFloating && sizeof(Word) == 8;
   using Bits = typename VectorOf<Word, kVectorBytes>::type;
   using Integers = typename VectorOf<Signed, kVectorBytes>::type;
@@ -109,6 +179,10 @@ struct LaneKeys {
     if constexpr (K::kNumbers == Numbers::kUnsigned) bits ^= K::kTop;
     if constexpr (K::kIsFloating && !kIsDouble) bits = flipped(bits);
     return (Key)bits;
+  }
+  [[gnu::always_inline]] static Key greatest() noexcept {
+    if constexpr (kIsDouble) return (Key)(Bits{} + K::kInfinityBits);
+    return (Key)(Bits{} + static_cast<Word>(K::kTop - 1));
   }
   /// The inverse of of().
   [[gnu::always_inline]] static Bits bits(Key key) noexcept {
@@ -129,22 +203,38 @@ struct LaneScan {
   using L = LaneKeys<K>;
   using Bits = typename L::Bits;
   using Integers = typename L::Integers;
+  Bits has_zero{};
+  Bits has_negative_zero{};
+  Bits has_nan{};
   Bits some_nan{};  // bits of all NaN, combined
   Bits all_nan = ~Bits{};
   Integers num_nans{};
-  Bits has_zero{};
-  Bits has_negative_zero{};
 
-  /// Returns infinity for NaN.
-  [[gnu::always_inline]] Bits scan(Bits bits) noexcept {
+  [[gnu::always_inline]] static Integers is_nan(Bits bits) noexcept {
     constexpr auto kInfinity = static_cast<typename L::Signed>(K::kInfinityBits);
-    const auto is_nan = (Integers)(bits & static_cast<typename L::Word>(K::kTop - 1)) > kInfinity;
-    some_nan |= bits & (Bits)is_nan;
-    all_nan &= bits | ~(Bits)is_nan;
-    num_nans -= is_nan;
+    return (Integers)(bits & static_cast<typename L::Word>(K::kTop - 1)) > kInfinity;
+  }
+
+  [[gnu::always_inline]] void look(Bits bits) noexcept {
     has_zero |= (Bits)(bits == 0);
     has_negative_zero |= (Bits)(bits == K::kTop);
-    return is_nan ? Bits{} + K::kInfinityBits : bits;
+    has_nan |= (Bits)is_nan(bits);
+  }
+
+  /// Whether there is a NaN in any of the rows.
+  [[gnu::always_inline]] bool any_nan() const noexcept {
+    typename L::Word out = 0;
+    for (int i = 0; i < L::kLanes; ++i) out |= has_nan[i];
+    return out != 0;
+  }
+
+  /// Returns infinity for NaN.
+  [[gnu::always_inline]] Bits count(Bits bits) noexcept {
+    const Integers found = is_nan(bits);
+    some_nan |= bits & (Bits)found;
+    all_nan &= bits | ~(Bits)found;
+    num_nans -= found;
+    return found ? Bits{} + K::kInfinityBits : bits;
   }
 
   [[gnu::always_inline]] Bits needs_order() const noexcept {
@@ -157,32 +247,33 @@ template <class K>
 void sort_lane(const LaneSort& call, std::int64_t lane) noexcept {
   using L = LaneKeys<K>;
   using Bits = typename L::Bits;
-  constexpr auto kSize = static_cast<std::int64_t>(sizeof(typename K::Word));
-  std::byte* const tile = call.tile + lane * kSize;
+  std::byte* const tile = call.tile + lane * static_cast<std::int64_t>(sizeof(typename K::Word));
   auto* const keys = reinterpret_cast<typename L::Key*>(call.keys);
   LaneScan<K> found;
   for (std::int64_t i = 0; i < call.count; ++i) {
-    auto bits = load<Bits>(tile + i * call.pitch);
-    if constexpr (K::kIsFloating) bits = found.scan(bits);
+    const auto bits = load<Bits>(tile + i * call.pitch);
+    if constexpr (K::kIsFloating) found.look(bits);
     keys[i] = L::of(bits);
   }
-  sort_keys(keys, call.count);
+  const bool has_nan = K::kIsFloating && found.any_nan();
+  for (std::int64_t i = 0; has_nan && i < call.count; ++i)
+    keys[i] = L::of(found.count(L::bits(keys[i])));
+  sort_keys(keys, call.count, L::greatest());
   const auto numbers = static_cast<typename L::Signed>(call.count) - found.num_nans;
   for (std::int64_t i = 0; i < call.count; ++i) {
     Bits bits = L::bits(keys[i]);
-    if constexpr (K::kIsFloating)
-      bits = numbers <= static_cast<typename L::Signed>(i) ? found.some_nan : bits;
+    if (has_nan) bits = numbers <= static_cast<typename L::Signed>(i) ? found.some_nan : bits;
     store(tile + (call.descending ? call.count - 1 - i : i) * call.pitch, bits);
   }
   const Bits needs_order = found.needs_order();
-  for (std::int64_t i = 0; i < kVectorBytes / kSize; ++i)
+  for (std::int64_t i = 0; i < L::kLanes; ++i)
     call.needs_order[lane + i] = K::kIsFloating && needs_order[i] != 0;
 }
 
 template <class K>
 void sort_lanes(const LaneSort& call) noexcept {
-  constexpr std::int64_t kWide = kVectorBytes / sizeof(typename K::Word);
-  for (std::int64_t lane = 0; lane < call.rows; lane += kWide) sort_lane<K>(call, lane);
+  for (std::int64_t lane = 0; lane < call.rows; lane += LaneKeys<K>::kLanes)
+    sort_lane<K>(call, lane);
 }
 
 }  // namespace

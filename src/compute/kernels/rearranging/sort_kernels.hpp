@@ -45,6 +45,11 @@ constexpr std::int64_t order_scratch_words(std::int64_t count) noexcept {
 }
 
 inline constexpr std::int64_t kLaneKeyBytes = 32;
+inline constexpr std::int64_t kSortedKeys = 8;  // are sorted in registers
+/// The keys of a row of `count` elements, and those that fill up the last kSortedKeys.
+constexpr std::int64_t padded_keys(std::int64_t count) noexcept {
+  return (count + kSortedKeys - 1) / kSortedKeys * kSortedKeys;
+}
 
 /// Several rows, of which the elements of equal index are contiguous.
 struct LaneSort {
@@ -53,7 +58,7 @@ struct LaneSort {
   std::int64_t rows;   // rounded up to whole cache lines of elements
   std::int64_t pitch;  // bytes from one index to the next
   bool descending;
-  std::byte* keys;  // scratch memory of kLaneKeyBytes for each element of a row, aligned to that
+  std::byte* keys;  // scratch memory of kLaneKeyBytes for each of padded_keys(), aligned to that
   /// Of each row whether the result is not right: see Sorted::kNeedsOrder. Also NaN of different
   /// bits keep their places.
   bool* needs_order;
