@@ -21,7 +21,6 @@ constexpr DType kInt64{Kind::kInt, 64};
 constexpr std::int64_t kCheckInterval = std::int64_t{1} << 17;  // elements
 // Rows up to this length are sorted in vectors that have an element of each of several rows.
 constexpr std::int64_t kMaxShort = 512;
-constexpr std::int64_t kMaxShortBytes = 2048;
 constexpr std::int64_t kMinRows = 4;
 constexpr std::int64_t kTileBytes = std::int64_t{16} << 10;  // or one cache line for each index
 constexpr std::int64_t kMaxTileRows = 1024;
@@ -84,14 +83,6 @@ bool each_row(const ArrayView& out, const ArrayView& in, std::int64_t count,
     since_check = 0;
   }
   return true;
-}
-
-/// Whether rows of that length are sorted as ShortRows.
-bool is_short(const DType& dtype, std::int64_t count) noexcept {
-  // A radix sort takes few passes over long integers, which seldom differ in all of their bits.
-  const bool is_long_integer = dtype.bits == 64 && dtype.kind != Kind::kFloat;
-  return count <= (is_long_integer ? kernels::kRadixWords - 1 : kMaxShort) &&
-         count * dtype.itemsize() <= kMaxShortBytes;
 }
 
 /// A tile of rows, transposed: elements of equal index are contiguous.
@@ -183,7 +174,7 @@ bool sort_rows(const ArrayView& out, const ArrayView& in, bool descending,
     if (result != Sorted::kNeedsOrder) return result;
     return sort_by_order(dtype, call, itemsize, order);
   };
-  if (is_short(in.dtype, count) && in.size() >= kMinRows * count && in.data != out.data)
+  if (count <= kMaxShort && in.size() >= kMinRows * count && in.data != out.data)
     return sort_short_rows(out, in, descending, interrupt, sort_one);
   return each_row(out, in, count, interrupt, sort_one);
 }
