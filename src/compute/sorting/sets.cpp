@@ -85,6 +85,21 @@ bool find_starts(Array& out, const Array& sorted, const InterruptCheck& interrup
   return true;
 }
 
+/// The elements in order, and where they differ from the ones before them.
+bool sort_all(Array& sorted, Array& starts, const ArrayView& array,
+              const InterruptCheck& interrupt) {
+  Array flat, order;
+  if (!flat_copy(flat, array, interrupt)) return false;
+  if (array.dtype.is_complex()) {
+    if (!order_of(order, flat, interrupt) || !in_order(sorted, flat, order, interrupt))
+      return false;
+  } else {
+    sorted = flat;  // in place
+    if (!sort(sorted, flat, 0, false, interrupt)) return false;
+  }
+  return find_starts(starts, sorted, interrupt);
+}
+
 /// The values at the starts, and the distances between these.
 bool values_and_counts(Distinct& out, const Array& sorted, const Array& starts,
                        const InterruptCheck& interrupt) {
@@ -200,18 +215,15 @@ bool is_in_real(const ArrayView& out, const ArrayView& values, const ArrayView& 
 
 }  // namespace
 
+bool distinct_values(Distinct& out, const ArrayView& array, const InterruptCheck& interrupt) {
+  Array sorted, starts;
+  return sort_all(sorted, starts, array, interrupt) &&
+         select(out.values, sorted, starts, interrupt);
+}
+
 bool distinct_counts(Distinct& out, const ArrayView& array, const InterruptCheck& interrupt) {
-  Array flat, sorted, starts;
-  if (!flat_copy(flat, array, interrupt)) return false;
-  if (array.dtype.is_complex()) {
-    Array order;
-    if (!order_of(order, flat, interrupt) || !in_order(sorted, flat, order, interrupt))
-      return false;
-  } else {
-    sorted = flat;  // in place
-    if (!sort(sorted, flat, 0, false, interrupt)) return false;
-  }
-  return find_starts(starts, sorted, interrupt) &&
+  Array sorted, starts;
+  return sort_all(sorted, starts, array, interrupt) &&
          values_and_counts(out, sorted, starts, interrupt);
 }
 

@@ -40,6 +40,8 @@ struct Distinct {
   Array counts;   // int64
 };
 
+/// `values`.
+bool distinct_values(Distinct& out, const ArrayView& array, const InterruptCheck& interrupt);
 /// `values` and `counts`.
 bool distinct_counts(Distinct& out, const ArrayView& array, const InterruptCheck& interrupt);
 /// All four. Of zeros with both signs the first is taken.

@@ -112,35 +112,35 @@ Ref isin(const State& state, const Given<kIsin>& given) {
   return make_array(state, std::move(out));
 }
 
-core::Distinct find_distinct(const State& state, PyObject* x, const char* function, bool all) {
+template <auto find>
+core::Distinct find_distinct(const State& state, PyObject* x, const char* function) {
   refuse_counting(state, function);
   const core::ArrayView array = computable_view(state, x, function);
   core::Distinct out;
   run_interruptibly(array.nbytes(), [&](const core::InterruptCheck& interrupt) {
-    return all ? core::distinct_all(out, array, interrupt)
-               : core::distinct_counts(out, array, interrupt);
+    return find(out, array, interrupt);
   });
   return out;
 }
 
 Ref unique_all(const State& state, PyObject* x) {
-  core::Distinct found = find_distinct(state, x, "unique_all", true);
+  core::Distinct found = find_distinct<&core::distinct_all>(state, x, "unique_all");
   return named_tuple(state, "UniqueAll",
                      {&found.values, &found.indices, &found.inverse, &found.counts});
 }
 
 Ref unique_counts(const State& state, PyObject* x) {
-  core::Distinct found = find_distinct(state, x, "unique_counts", false);
+  core::Distinct found = find_distinct<&core::distinct_counts>(state, x, "unique_counts");
   return named_tuple(state, "UniqueCounts", {&found.values, &found.counts});
 }
 
 Ref unique_inverse(const State& state, PyObject* x) {
-  core::Distinct found = find_distinct(state, x, "unique_inverse", true);
+  core::Distinct found = find_distinct<&core::distinct_all>(state, x, "unique_inverse");
   return named_tuple(state, "UniqueInverse", {&found.values, &found.inverse});
 }
 
 Ref unique_values(const State& state, PyObject* x) {
-  core::Distinct found = find_distinct(state, x, "unique_values", false);
+  core::Distinct found = find_distinct<&core::distinct_values>(state, x, "unique_values");
   return make_array(state, std::move(found.values));
 }
 
