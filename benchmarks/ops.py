@@ -20,6 +20,7 @@ from .measure import OURS, UNIT, Absent, Case, Statement, Target
 
 SECONDS = 0.5
 SMALL, CACHE, LARGE = 16, 32 << 10, 2 << 20
+STACK = 400 * 400  # elements of 10,000 matrices of 4 x 4
 #: Rows and columns of the matrices of C11.
 ORDERS = (64, 128, 512, 1024)
 U, P, S = "U", "P", "S"
@@ -31,6 +32,15 @@ STRICT_TARGET = Target(1 / 40)
 #: What a call in a strict namespace may take above the same one in the default namespace, in U.
 EXCESS_TARGET = Target(0.5)
 
+#: Functions that are no arithmetic, each with operands in its domain, for C6.
+MATHEMATICS = {
+    **dict.fromkeys(("exp", "expm1", "sin", "cos", "tan", "atan"), "v"),
+    **dict.fromkeys(("sinh", "cosh", "tanh", "asinh"), "v"),
+    **dict.fromkeys(("log", "log2", "log10", "log1p", "acosh"), "x"),
+    **dict.fromkeys(("asin", "acos", "atanh"), "u"),
+    "pow": "x, u",
+    "atan2": "v, u",
+}
 #: Functions of the standard on 16 elements, for C10.
 FUNCTIONS = (
     *("abs(x)", "add(x, y)", "multiply(x, y)", "divide(x, y)", "floor_divide(x, y)"),
@@ -46,7 +56,8 @@ assert len(FUNCTIONS) == 30
 @dataclass(frozen=True)
 class Expression:
     """In `ours`, `numpy` and `torch`, `l` is the library, x and y are arrays of `dtype` with `size`
-    elements, m is a mask, i an array of int64 indices. a and b are the same elements as x and y,
+    elements, u and v are x moved into (-1, 1) and (-50, 50), s is x sorted, m is a mask, i an array
+    of int64 indices. a and b are the same elements as x and y,
     in square matrices, if size is a square; p is positive definite then. None: the library has no
     such function."""
 
@@ -72,7 +83,7 @@ class Expression:
     def title(self) -> str:
         order = math.isqrt(self.size)
         sizes = {SMALL: "16", CACHE: "32 Ki", LARGE: "2 Mi"}
-        of_matrices = "@" in self.ours or "linalg." in self.ours
+        of_matrices = ("@" in self.ours or "linalg." in self.ours) and "reshape" not in self.ours
         size = f"{order} x {order}" if of_matrices else sizes.get(self.size, str(self.size))
         return f"{self.ours.replace('l.', '')} {self.dtype} {size}"
 
@@ -103,6 +114,7 @@ def cases() -> Iterator[Case]:
     yield from _products()
     yield from _transforms()
     yield from _decompositions()
+    yield from _short_rows()
     for code in FUNCTIONS:
         name = code.partition("(")[0]
         yield case(f"C10 {name}", f"l.{code}", SMALL, S, None, torch=None, strict="")
@@ -133,6 +145,14 @@ def _elementwise(size: int, factor: float) -> Iterator[Case]:
         yield case(f"C3 strided {dtype} {suffix}", "x[::2] + y[::2]", size, P, 0.8, dtype)
         yield case(f"C4 where {dtype} {suffix}", "l.where(m, x, y)", size, P, 0.15, dtype)
     yield case(f"C2 // int32 {suffix}", "x // y", size, P, factor, "int32")
+    for dtype in ("int32", "int64"):
+        yield case(f"C2 // 7 {dtype} {suffix}", "x // 7", size, P, 1.2, dtype)
+        yield case(f"C2 % 7 {dtype} {suffix}", "x % 7", size, P, 1.2, dtype)
+    for to, operand in (("complex128", "x"), ("float32", "m")):
+        yield case(
+            f"C5 {to} {suffix}", f"l.astype({operand}, l.{to})", size, P, 1.2,
+            numpy=f"{operand}.astype(l.{to})", torch=f"{operand}.to(l.{to})",
+        )  # fmt: skip
     yield case(
         f"C5 cast {suffix}", "l.astype(x, l.float64)", size, P, factor, "float32",
         "x.astype('float64')", "x.to(l.float64)",
@@ -140,9 +160,46 @@ def _elementwise(size: int, factor: float) -> Iterator[Case]:
 
 
 def _mathematical() -> Iterator[Case]:
-    for dtype, target in (("float32", 2.2), ("float64", 1.5)):
-        for name in ("exp", "log", "sin", "tanh", "sqrt"):
-            yield case(f"C6 {name} {dtype}", f"l.{name}(x)", CACHE, P, target, dtype)
+    """Judged by functions that may be wrong by 4 ULP; refarray's round correctly in float32, and
+    nearly so in float64."""
+    for dtype, target, mean in (("float32", 4.0, 2.8), ("float64", 2.5, 1.8)):
+        for name, operands in MATHEMATICS.items():
+            yield case(f"C6 {name} {dtype}", f"l.{name}({operands})", CACHE, P, target, dtype)
+        title = f"geometric mean of {len(MATHEMATICS)} functions, {dtype}"
+        yield Case(f"C6 mean {dtype}", title, (Target(mean),), label=P)
+        for name, code in (("hypot", "l.hypot(x, y)"), ("%", "x % y"), ("//", "x // y")):
+            yield case(f"C6 {name} {dtype}", code, CACHE, P, 1.0, dtype)
+        yield case(f"C6 sqrt {dtype}", "l.sqrt(x)", CACHE, P, 1.05, dtype)
+    yield case("C6 abs complex64", "l.abs(x)", CACHE, P, 1.8, "complex64")
+    yield case("C6 abs complex128", "l.abs(x)", CACHE, P, 2.0, "complex128")
+
+
+def _short_rows() -> Iterator[Case]:
+    """Arrays of many short rows or small matrices, where a loop for each would cost more than its
+    elements."""
+    rows = "l.reshape({}, (-1, {}))".format
+    for length in (1, 8, 16):
+        yield case(
+            f"C16 any {length}", f"l.any({rows('m', length)}, axis=1)", CACHE, P, 1.0, "float32"
+        )
+        for name, in_torch in (("max", "amax"), ("argmax", "argmax")):
+            yield case(
+                f"C16 {name} {length}", f"l.{name}({rows('x', length)}, axis=1)", CACHE, P, 1.0,
+                "float32", torch=f"l.{in_torch}({rows('x', length)}, dim=1)",
+            )  # fmt: skip
+    for length in (16, 64, 256):
+        for dtype in ("float32", "float64"):
+            code = f"l.sort({rows('x', length)})"
+            yield case(f"C16 sort {dtype} {length}", code, CACHE, P, 1.2, dtype, torch=f"{code}[0]")
+    for dtype in ("complex64", "complex128"):
+        yield case(f"C16 fft {dtype} 8", f"l.fft.fft({rows('x', 8)})", CACHE, P, 1.2, dtype)
+    small = "l.reshape({}, (-1, 4, 4))".format
+    for name, operands in (("solve", "xy"), ("inv", "x"), ("det", "x"), ("qr", "x")):
+        code = f"l.linalg.{name}({', '.join(map(small, operands))})"
+        yield case(f"C16 {name}", code, STACK, P, 1.2)
+    yield case("C16 matmul", f"{small('x')} @ {small('y')}", STACK, P, 1.2)
+    axes = "l.reshape({}, {})".format
+    yield case("C16 axes", f"{axes('x', (2,) * 16)} + {axes('y[:256]', (2, 1) * 8)}", 2**16, P, 1.2)
 
 
 def _rearranging() -> Iterator[Case]:
@@ -162,6 +219,8 @@ def _rearranging() -> Iterator[Case]:
             f"C9 argsort {suffix}", "l.argsort(x, stable=True)", size, P,
             0.2 if size == LARGE else None, "float32",
         )  # fmt: skip
+        yield case(f"C9 isin {suffix}", "l.isin(x, y)", size, P, 1.2, "int32")
+        yield case(f"C9 searchsorted {suffix}", "l.searchsorted(s, s)", size, P, 1.2, "float32")
         yield case(
             f"C9 unique {suffix}", "l.unique_values(x)", size, P, 0.5, "float32",
             torch="l.unique(x)",
@@ -177,8 +236,8 @@ def _products() -> Iterator[Case]:
                 f"C11 matmul {dtype} {order}", "a @ b", order**2, P, target, dtype, torch=None
             )
     for dtype in ("float32", "float64"):
-        yield case(f"C12 matvec {dtype}", "a @ b[0]", 512**2, P, None, dtype, torch=None)
-        yield case(f"C12 vecmat {dtype}", "b[0] @ a", 512**2, P, None, dtype, torch=None)
+        yield case(f"C12 matvec {dtype}", "a @ b[0]", 512**2, P, 1.2, dtype)
+        yield case(f"C12 vecmat {dtype}", "b[0] @ a", 512**2, P, 1.2, dtype)
         yield case(f"C12 vecdot {dtype}", "l.vecdot(x, y)", CACHE, P, None, dtype, torch=None)
 
 
@@ -191,13 +250,17 @@ def _transforms() -> Iterator[Case]:
 
 
 def _decompositions() -> Iterator[Case]:
-    """Judged by NumPy, whose decompositions are those of LAPACK, at four times its time."""
-    calls = ("solve(a, b)", "cholesky(p)", "qr(a)", "eigh(p)", "svd(a)")
+    """Judged by NumPy, whose decompositions are those of LAPACK, at four times its time; large
+    systems by PyTorch's too."""
+    calls = ("cholesky(p)", "qr(a)", "eigh(p)", "svd(a)", "solve(a, b)", "inv(a)")
     for order in (64, 512):
         for call in calls:
             name = call.partition("(")[0]
-            code = f"l.linalg.{call}"
-            yield case(f"C14 {name} {order}", code, order**2, P, 4.0, torch=None)
+            large_system = order == 512 and name in ("solve", "inv")
+            yield case(
+                f"C14 {name} {order}", f"l.linalg.{call}", order**2, P,
+                1.5 if large_system else 4.0, torch="" if large_system else None,
+            )  # fmt: skip
 
 
 class Setup:
@@ -219,6 +282,9 @@ class Setup:
             values = random.uniform(1, 100, size), random.uniform(1, 100, size)
             made = {
                 "x": values[0].astype(dtype),
+                "u": (values[0] / 50 - 1).astype(dtype),
+                "v": (values[0] - 50).astype(dtype),
+                "s": self.numpy.sort(values[0]).astype(dtype),
                 "y": values[1].astype(dtype),
                 "m": random.random(size) < 0.5,
                 "i": random.integers(0, size, size),
@@ -251,8 +317,17 @@ class Setup:
 
 
 def summarised(ns: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
-    """C10 and C15, of the times of the measured rows."""
+    """The means of C6 and C10, and C15, of the times of the measured rows."""
     found: dict[str, dict[str, float]] = {}
+    for dtype in ("float32", "float64"):
+        rows = [ns[id_] for name in MATHEMATICS if (id_ := f"C6 {name} {dtype}") in ns]
+        if len(rows) == len(MATHEMATICS):
+            found[f"C6 mean {dtype}"] = {
+                library: statistics.geometric_mean(
+                    row[library] / min(row[peer] for peer in PEERS) for row in rows
+                )
+                for library in (OURS, *PEERS)
+            }
     strict = [row for row in ns.values() if {STRICT, OUR_STRICT} <= row.keys()]
     if len(strict) == len(FUNCTIONS):
         means = {
