@@ -226,10 +226,10 @@ class Merging {
 
 /// In halves, because each element waits for the one before it.
 template <class K>
-[[gnu::noinline]] void merge(const MergeCall& call) noexcept {
+[[gnu::noinline]] void merge_ranges(const MergeCall& call) noexcept {
   const std::int64_t middle = call.begin + (call.end - call.begin) / 2;
   Merging<K> left(call, call.begin, middle), right(call, middle, call.end);
-  while (left.has_both() & right.has_both()) {
+  while (left.has_both() && right.has_both()) {
     left.write_one();
     right.write_one();
   }
@@ -396,7 +396,7 @@ Sorted order_dtype(ScalarType dtype, const SortCall& call) noexcept {
   return with_keys(dtype, [&call]<class K>() { return order<K>(call); });
 }
 void merge_dtype(ScalarType dtype, const MergeCall& call) noexcept {
-  with_keys(dtype, [&]<class K>() { merge<K>(call); });
+  with_keys(dtype, [&]<class K>() { merge_ranges<K>(call); });
 }
 void search_dtype(ScalarType dtype, const SearchCall& call, std::int64_t* positions) noexcept {
   with_keys(dtype, [&]<class K>() { search<K>(call, positions); });
