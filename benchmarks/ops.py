@@ -150,11 +150,11 @@ def _elementwise(size: int, factor: float) -> Iterator[Case]:
         yield case(f"C2 % 7 {dtype} {suffix}", "x % 7", size, P, 1.2, dtype)
     for to, operand in (("complex128", "x"), ("float32", "m")):
         yield case(
-            f"C5 {to} {suffix}", f"l.astype({operand}, l.{to})", size, P, 1.2,
+            f"C5 {suffix} {to}", f"l.astype({operand}, l.{to})", size, P, 1.2,
             numpy=f"{operand}.astype(l.{to})", torch=f"{operand}.to(l.{to})",
         )  # fmt: skip
     yield case(
-        f"C5 cast {suffix}", "l.astype(x, l.float64)", size, P, factor, "float32",
+        f"C5 {suffix} float64", "l.astype(x, l.float64)", size, P, factor, "float32",
         "x.astype('float64')", "x.to(l.float64)",
     )  # fmt: skip
 
@@ -164,12 +164,12 @@ def _mathematical() -> Iterator[Case]:
     nearly so in float64."""
     for dtype, target, mean in (("float32", 4.0, 2.8), ("float64", 2.5, 1.8)):
         for name, operands in MATHEMATICS.items():
-            yield case(f"C6 {name} {dtype}", f"l.{name}({operands})", CACHE, P, target, dtype)
+            yield case(f"C6 {dtype} {name}", f"l.{name}({operands})", CACHE, P, target, dtype)
         title = f"geometric mean of {len(MATHEMATICS)} functions, {dtype}"
-        yield Case(f"C6 mean {dtype}", title, (Target(mean),), label=P)
+        yield Case(f"C6 {dtype} mean", title, (Target(mean),), label=P)
         for name, code in (("hypot", "l.hypot(x, y)"), ("%", "x % y"), ("//", "x // y")):
-            yield case(f"C6 {name} {dtype}", code, CACHE, P, 1.0, dtype)
-        yield case(f"C6 sqrt {dtype}", "l.sqrt(x)", CACHE, P, 1.05, dtype)
+            yield case(f"C6 {dtype} {name}", code, CACHE, P, 1.0, dtype)
+        yield case(f"C6 {dtype} sqrt", "l.sqrt(x)", CACHE, P, 1.05, dtype)
     yield case("C6 abs complex64", "l.abs(x)", CACHE, P, 1.8, "complex64")
     yield case("C6 abs complex128", "l.abs(x)", CACHE, P, 2.0, "complex128")
 
@@ -258,7 +258,7 @@ def _decompositions() -> Iterator[Case]:
             name = call.partition("(")[0]
             large_system = order == 512 and name in ("solve", "inv")
             yield case(
-                f"C14 {name} {order}", f"l.linalg.{call}", order**2, P,
+                f"C14 {order} {name}", f"l.linalg.{call}", order**2, P,
                 1.5 if large_system else 4.0, torch="" if large_system else None,
             )  # fmt: skip
 
@@ -320,9 +320,9 @@ def summarised(ns: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, flo
     """The means of C6 and C10, and C15, of the times of the measured rows."""
     found: dict[str, dict[str, float]] = {}
     for dtype in ("float32", "float64"):
-        rows = [ns[id_] for name in MATHEMATICS if (id_ := f"C6 {name} {dtype}") in ns]
+        rows = [ns[id_] for name in MATHEMATICS if (id_ := f"C6 {dtype} {name}") in ns]
         if len(rows) == len(MATHEMATICS):
-            found[f"C6 mean {dtype}"] = {
+            found[f"C6 {dtype} mean"] = {
                 library: statistics.geometric_mean(
                     row[library] / min(row[peer] for peer in PEERS) for row in rows
                 )
