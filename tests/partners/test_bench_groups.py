@@ -30,7 +30,7 @@ def run(*arguments: str) -> str:
     [
         ("exchange", "A1,A5,A12,A16 class", ["A1", "A5 8-d", "A12 legacy", "A16 class"]),
         ("copies", "B1,B13,B15", ["B1 256K", "B13 u8", "B15"]),
-        ("ops", "C1,C14 qr 64", ["C1 slice", "C14 qr 64"]),
+        ("ops", "C1,C14 64 qr", ["C1 slice", "C14 64 qr"]),
         ("growth", "Gsize add 10,Gaxes", ["Gsize add 10", "Gaxes add 16"]),
         ("shared", "F", ["F1", "F2", "F3", "F4"]),
         ("footprint", "E1,E4", ["E1", "E1 modules", "E4 A3"]),

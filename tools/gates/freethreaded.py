@@ -64,7 +64,7 @@ def python_with_tools() -> Path:
     python, stamp = folder / "bin" / "python", folder / "ready"
     with debian.locked(folder.with_suffix(".lock")):
         if not stamp.is_file():
-            say(f"environment of {base}")
+            say("environment of the free-threaded CPython")
             new_environment(base, folder)
             pip(python, "install", "--only-binary=:all:", *wanted)
             stamp.touch()
