@@ -39,9 +39,10 @@ def is_interrupted(call: Callable[[], object], start: Callable[[], None] = start
 
     gc.disable()  # a handler that ran in a callback of the collector would raise there
     before = signal.signal(signal.SIGALRM, tick)
+    kept = []  # freeing a result may take so long that further signals come
     try:
         start()
-        call()
+        kept.append(call())
     except _Interrupted:
         return True
     finally:

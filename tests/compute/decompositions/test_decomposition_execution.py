@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from helpers.cases import run_each
-from helpers.signals import SIZES, is_interrupted, is_interrupted_when_long
+from helpers.signals import SIZES, is_interrupted, is_interrupted_when_long, lateness
 from oracles import exact_matrices as em
 from oracles import hard_matrices as hard
 from oracles.decomposition_calls import ALL_NAN, CALLS, SQUARE, parts, plain
@@ -153,8 +153,10 @@ def test_other_threads_run_meanwhile(name: str) -> None:
 @run_each("count", [1, 4])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_signals_interrupt_decompositions(name: str, count: int) -> None:
+    stacks = {size: many(name, size) for size in SIZES}  # Python code would be interrupted
     with threads(count):
-        assert is_interrupted_when_long(lambda size: FUNCTIONS[name](many(name, size)))
+        assert is_interrupted_when_long(lambda size: FUNCTIONS[name](stacks[size]))
+        assert lateness(lambda: FUNCTIONS[name](stacks[SIZES[-1]]), after=0.03) < 0.5
     assert float(xp.linalg.det(xp.eye(2))) == 1
 
 

@@ -19,7 +19,10 @@ class Reflections {
     coefficients_.resize(size);
     for (Index k = 0; k < size; k += kReflections) {
       const Index end = std::min(k + kReflections, size);
-      for (Index i = k; i < end; ++i) reflect_to_zero(x, i, end);
+      for (Index i = k; i < end; ++i) {
+        reflect_to_zero(x, i, end);
+        if (is_stopped(x.rows() - i, end - i, progress)) return false;
+      }
       if (!apply(x, k, end, x, end, /*is_forward=*/false, progress)) return false;
     }
     return true;
@@ -54,6 +57,11 @@ class Reflections {
   }
 
  private:
+  static bool is_stopped(Index rows, Index columns, Progress& progress) noexcept {
+    return progress.is_stopped_after(2.0 * static_cast<double>(rows) *
+                                     static_cast<double>(columns));
+  }
+
   /// Applies the reflection that makes the numbers of column k below the diagonal zero to this
   /// column and to those on its right before `end`.
   void reflect_to_zero(Matrix<T>& x, Index k, Index end) {
@@ -86,7 +94,7 @@ class Reflections {
             is_forward ? Eigen::numext::conj(coefficients_[at]) : coefficients_[at];
         for (Index j = begin; j < to.cols(); ++j) reflect(x, at, coefficient, to, j);
       }
-      return true;
+      return !is_stopped(rows * width, columns, progress);
     }
     // H_k ... = I - V F V^H with a triangular F.
     const Matrix<T> vectors =
