@@ -24,6 +24,10 @@ struct InterruptCheck {
 /// later fork(). Thread-safe; does not affect work in progress.
 void set_copy_threads(int count) noexcept;
 int copy_threads() noexcept;
+/// The threads that share work on so many bytes.
+inline int threads_for(std::int64_t bytes) noexcept {
+  return bytes < (std::int64_t{4} << 20) ? 1 : copy_threads();
+}
 
 namespace detail {
 bool share(std::int64_t count, int threads, void (*piece)(const void* context, std::int64_t index),

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <thread>
 #include <utility>
 
 #include "compute/fft/fourier_plan.hpp"
@@ -13,7 +12,6 @@
 namespace refarray::core {
 namespace {
 
-constexpr std::int64_t kThreadingThreshold = std::int64_t{4} << 20;  // bytes
 /// Contiguous sequences of up to so many elements gain more by tiles than copying them takes.
 constexpr std::int64_t kTiledLength = 128;
 
@@ -135,29 +133,24 @@ class Transform {
     const std::int64_t last = rest / kTile * kTile;  // sequences of a smaller tile
     const std::int64_t row = tiles + (last > 0 ? 1 : 0) + rest - last;
     const std::int64_t count = axes_.outer() * row;
-    const bool shares = axes_.outer() * axes_.inner() * n_ * kSize >= kThreadingThreshold;
-    const int threads =
-        shares ? static_cast<int>(std::min<std::int64_t>(copy_threads(), count)) : 1;
+    const int wanted = threads_for(axes_.outer() * axes_.inner() * n_ * kSize);
+    const int threads = static_cast<int>(std::clamp<std::int64_t>(count, 1, wanted));
     const std::int64_t capacity = std::max(tables_->plan.work_size(), n_ / 2 + 1);
     const Workspaces<T> workspaces(threads, capacity * tile_);
-    Progress progress{interrupt, std::this_thread::get_id()};
-    const InterruptCheck inside{&Progress::stops, &progress};
-    const bool is_done = share_work(count, threads, interrupt, [&](std::int64_t index) {
-      if (progress.is_stopped) return;
+    const auto piece = [&](std::int64_t index, const InterruptCheck& check) {
       const std::int64_t within = index % row, outer = index / row;
       const bool is_single = within >= row - (rest - last);
       const std::int64_t first = is_single ? axes_.inner() - (row - within) : within * tile_;
       const std::int64_t width = is_single ? 1 : within < tiles ? tile_ : last;
       workspaces.use([&](Buffers<T> buffers) {
         const Sequences to = axes_.at(out_, outer, first), from = axes_.at(in_, outer, first);
-        try {  // boundary: the threads that share the work take no exceptions
-          transform({buffers, width, inside}, to, from);
-        } catch (const Interrupted&) {
-          progress.is_stopped = true;
+        try {
+          transform({buffers, width, check}, to, from);
+        } catch (const Interrupted&) {  // the work that is shared knows
         }
       });
-    });
-    return is_done && !progress.is_stopped;
+    };
+    return share_fallible_work(count, threads, interrupt, piece);
   }
 
  private:
@@ -166,20 +159,6 @@ class Transform {
   static constexpr std::int64_t kTile = 64 / kSize;  // sequences
   /// Sequences of up to half as many elements share a tile of several times kTile.
   static constexpr std::int64_t kShort = 64;
-
-  /// Of all threads; only the calling one may ask for interrupts.
-  struct Progress {
-    const InterruptCheck& interrupt;
-    std::thread::id caller;
-    std::atomic<bool> is_stopped{false};
-
-    static bool stops(void* self) noexcept {
-      auto& progress = *static_cast<Progress*>(self);
-      if (std::this_thread::get_id() == progress.caller && progress.interrupt())
-        progress.is_stopped = true;
-      return progress.is_stopped;
-    }
-  };
 
   /// A tile that is transformed: `width` sequences.
   struct Tile {

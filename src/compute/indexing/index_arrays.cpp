@@ -17,7 +17,6 @@ using kernels::IndexedMove;
 
 constexpr DType kInt64{Kind::kInt, 64};
 constexpr std::int64_t kPieceBytes = std::int64_t{1} << 20;
-constexpr std::int64_t kThreadingThreshold = std::int64_t{4} << 20;
 
 const kernels::Gathering& kernels_in_use() noexcept { return *kernels::operations().gathering; }
 
@@ -174,8 +173,8 @@ bool move(const ArrayView& other, const Places& places, bool gathers,
     });
   };
   // Equal offsets are written in order, so one thread scatters.
-  const bool shares = gathers && count >= kThreadingThreshold / bytes_each;
-  return share_work((count + piece - 1) / piece, shares ? copy_threads() : 1, interrupt, part);
+  const int threads = gathers ? threads_for(count * bytes_each) : 1;
+  return share_work((count + piece - 1) / piece, threads, interrupt, part);
 }
 
 }  // namespace
@@ -235,8 +234,7 @@ namespace {
 /// them where threads share the copies.
 std::int64_t offsets_at_once(const ArrayView& out, std::int64_t count) noexcept {
   constexpr std::int64_t kCached = 8192;
-  const bool shares = copy_threads() > 1 && out.nbytes() >= kThreadingThreshold;
-  return shares ? count : std::min(count, kCached);
+  return threads_for(out.nbytes()) > 1 ? count : std::min(count, kCached);
 }
 
 /// The indices [begin, begin + count) along an axis.

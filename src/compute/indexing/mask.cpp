@@ -15,7 +15,6 @@ namespace {
 constexpr DType kInt64{Kind::kInt, 64};
 constexpr DType kBool{Kind::kBool, 8};
 constexpr std::int64_t kPiece = std::int64_t{1} << 20;  // elements between two interrupt checks
-constexpr std::int64_t kThreadingThreshold = std::int64_t{4} << 20;  // bytes
 
 const kernels::Gathering& kernels_in_use() noexcept { return *kernels::operations().gathering; }
 
@@ -45,9 +44,6 @@ std::int64_t num_pieces(std::int64_t count) noexcept { return (count + kPiece - 
 std::int64_t piece_size(std::int64_t count, std::int64_t index) noexcept {
   return std::min(kPiece, count - index * kPiece);
 }
-int threads_for(std::int64_t bytes) noexcept {
-  return bytes >= kThreadingThreshold ? copy_threads() : 1;
-}
 
 /// How many bytes of a mask are not zero.
 class SetBytes {
@@ -58,7 +54,7 @@ class SetBytes {
   /// False when interrupted.
   bool count(const std::byte* mask, std::int64_t count, const InterruptCheck& interrupt) {
     const auto piece = [&](std::int64_t i) {
-      before()[i + 1] = kernels_in_use().count_set(mask + i * kPiece, piece_size(count, i));
+      counts()[i + 1] = kernels_in_use().count_set(mask + i * kPiece, piece_size(count, i));
     };
     if (!share_work(num_pieces(count), threads_for(count), interrupt, piece)) return false;
     std::partial_sum(many_.begin(), many_.end(), many_.begin());
@@ -71,7 +67,8 @@ class SetBytes {
   std::int64_t in_all() const noexcept { return many_.empty() ? few_[1] : many_.back(); }
 
  private:
-  std::int64_t* before() noexcept { return many_.empty() ? few_ : many_.data(); }
+  /// Of each piece, behind a 0; after count() those in the pieces before.
+  std::int64_t* counts() noexcept { return many_.empty() ? few_ : many_.data(); }
 
   std::int64_t few_[2] = {};  // of one piece: needs no memory
   std::vector<std::int64_t> many_;

@@ -15,7 +15,6 @@ namespace refarray::core {
 namespace {
 
 constexpr std::int64_t kPieceBytes = std::int64_t{256} << 10;
-constexpr std::int64_t kThreadingThreshold = std::int64_t{4} << 20;
 
 /// Whether the kernel can take all operands whole: each is one element, or contiguous like `out`.
 bool is_direct(const ElementwiseKernel& kernel, const ArrayView& out,
@@ -56,8 +55,8 @@ bool run_direct(const ElementwiseKernel& kernel, const ArrayView& out,
     piece(0);
     return true;
   }
-  const int threads = size * itemsize < kThreadingThreshold ? 1 : copy_threads();
-  return share_work((size + elements - 1) / elements, threads, interrupt, piece);
+  return share_work((size + elements - 1) / elements, threads_for(size * itemsize), interrupt,
+                    piece);
 }
 
 bool run_blocks(const ElementwiseKernel& kernel, const ArrayView& out,
@@ -69,8 +68,8 @@ bool run_blocks(const ElementwiseKernel& kernel, const ArrayView& out,
   const auto piece = [&](std::int64_t index) {
     blocks.run(index * per_piece, std::min((index + 1) * per_piece, blocks.count()));
   };
-  const int threads = out.nbytes() < kThreadingThreshold ? 1 : copy_threads();
-  return share_work((blocks.count() + per_piece - 1) / per_piece, threads, interrupt, piece);
+  return share_work((blocks.count() + per_piece - 1) / per_piece, threads_for(out.nbytes()),
+                    interrupt, piece);
 }
 
 }  // namespace

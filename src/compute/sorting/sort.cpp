@@ -203,13 +203,13 @@ Array rows_of(const ArrayView& array, std::int64_t first, std::int64_t end) {
 /// Threads sort parts of a row, which then are merged, two at a time.
 class SharedRow {
  public:
-  /// `sort_rows_of` sorts the parts. Throws kMemory.
-  SharedRow(const ArrayView& out, const ArrayView& in, bool descending, SortRows sort_rows_of,
+  /// Throws kMemory.
+  SharedRow(const ArrayView& out, const ArrayView& in, bool descending, int threads,
             const InterruptCheck& interrupt)
       : out_(out),
         in_(in),
         descending_(descending),
-        sort_rows_of_(sort_rows_of),
+        threads_(threads),
         interrupt_(interrupt),
         size_(in.size()),
         parts_(std::int64_t{1} << levels_),
@@ -236,10 +236,10 @@ class SharedRow {
     const auto sort_part = [&](std::int64_t part, const InterruptCheck& check) {
       const std::int64_t shape[] = {begin(part + 1) - begin(part)};
       const Layout layout = c_layout(shape);
-      sort_rows_of_(with_layout(to, layout, begin(part)), with_layout(in_, layout, begin(part)),
-                    descending_, check);
+      sort_rows(with_layout(to, layout, begin(part)), with_layout(in_, layout, begin(part)),
+                descending_, check);
     };
-    return share_fallible_work(parts_, copy_threads(), interrupt_, sort_part);
+    return share_fallible_work(parts_, threads_, interrupt_, sort_part);
   }
 
   /// Merges ranges of `length` parts each.
@@ -256,8 +256,7 @@ class SharedRow {
                     from.data + second * itemsize, end - second, piece * kPiece,
                     std::min((piece + 1) * kPiece, count), descending_});
       };
-      if (!share_work((count + kPiece - 1) / kPiece, copy_threads(), interrupt_, merge))
-        return false;
+      if (!share_work((count + kPiece - 1) / kPiece, threads_, interrupt_, merge)) return false;
     }
     return true;
   }
@@ -265,11 +264,11 @@ class SharedRow {
   const ArrayView& out_;
   const ArrayView& in_;
   const bool descending_;
-  const SortRows sort_rows_of_;
+  const int threads_;
   const InterruptCheck& interrupt_;
   const std::int64_t size_;
-  const int levels_ = std::min(
-      static_cast<int>(std::bit_width(static_cast<unsigned>(copy_threads() - 1))), kMostLevels);
+  const int levels_ =
+      std::min(static_cast<int>(std::bit_width(static_cast<unsigned>(threads_ - 1))), kMostLevels);
   const std::int64_t parts_;
   const Array between_;
 };
@@ -277,13 +276,12 @@ class SharedRow {
 /// Long work by several threads: rows, or parts of the only one where that pays.
 bool share_rows(const ArrayView& out, const ArrayView& in, bool descending,
                 const InterruptCheck& interrupt, SortRows sort_rows_of) {
-  constexpr std::int64_t kThreadingThreshold = std::int64_t{4} << 20;  // bytes
   const std::int64_t count = in.shape[in.ndim - 1], rows = in.size() / count;
-  const int threads = in.nbytes() < kThreadingThreshold ? 1 : copy_threads();
+  const int threads = threads_for(in.nbytes());
   if (threads == 1) return sort_rows_of(out, in, descending, interrupt);
   // Narrow numbers are counted, in less time than it takes to merge them.
   if (rows == 1 && sort_rows_of == &sort_rows && in.dtype.bits >= 32)
-    return SharedRow(out, in, descending, sort_rows_of, interrupt).sort();
+    return SharedRow(out, in, descending, threads, interrupt).sort();
   const std::int64_t piece = std::max((rows + 4 * threads - 1) / (4 * threads), std::int64_t{1});
   const auto sort_piece = [&](std::int64_t index, const InterruptCheck& check) {
     const std::int64_t first = index * piece, end = std::min(first + piece, rows);

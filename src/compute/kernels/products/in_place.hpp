@@ -143,7 +143,7 @@ template <int kGroups, class T>
                                                    const std::byte* right,
                                                    std::byte* out) noexcept {
   constexpr std::int64_t kSize = sizeof(T);
-  constexpr int kStep = 16 / sizeof(T), kLine = 64 / sizeof(T);
+  constexpr int kStep = 16 / sizeof(T);
   constexpr int kColumns = kGroups * kNarrowLanes<T>;
   Narrow<T> sums[kGroups];
   for (auto& sum : sums) sum = kNothing<T> - Narrow<T>{};
@@ -152,13 +152,7 @@ template <int kGroups, class T>
                           right + group * kNarrowLanes<T> * call.right_pitch + k * kSize);
   };
   std::int64_t k = 0;
-  for (; k + kLine <= call.depth; k += kLine) {  // a cache line of each column
-#pragma GCC unroll 8
-    for (int i = 0; i < kLine; i += kStep) {
-#pragma GCC unroll 2
-      for (int group = 0; group < kGroups; ++group) sums[group] = add(k + i, group, sums[group]);
-    }
-  }
+#pragma GCC unroll 4
   for (; k + kStep <= call.depth; k += kStep)
     for (int group = 0; group < kGroups; ++group) sums[group] = add(k, group, sums[group]);
   T lanes[kColumns];

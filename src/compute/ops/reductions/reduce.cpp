@@ -19,8 +19,7 @@ constexpr DType kFloat32{Kind::kFloat, 32};
 constexpr DType kFloat64{Kind::kFloat, 64};
 constexpr DType kInt64{Kind::kInt, 64};
 constexpr std::int64_t kPieceBytes = 1 << 20;
-constexpr std::int64_t kThreadingThreshold = 4 << 20;  // bytes
-constexpr std::size_t kSmallResults = 512;             // bytes that need no allocation
+constexpr std::size_t kSmallResults = 512;  // bytes that need no allocation
 
 /// The dtype in which elements of `x` reach the kernels.
 DType work_dtype(Reduction operation, const DType& x, const DType& out) noexcept {
@@ -106,7 +105,6 @@ class Results {
                                                         rows_ == 1 ? 1 : 64, work_.outputs);
     const std::int64_t groups = (work_.outputs + group - 1) / group;
     const std::int64_t bytes = work_.outputs * work_.count * work_.in_size;
-    const int threads = bytes > kThreadingThreshold ? copy_threads() : 1;
     const auto piece = [&](std::int64_t i) {
       const std::int64_t row = i % rows_;
       const std::int64_t first = i / rows_ * group;
@@ -114,7 +112,7 @@ class Results {
                       std::min((row + 1) * piece_, work_.count),
                       data_ + (row * work_.outputs + first) * work_.out_size);
     };
-    if (!share_work(groups * rows_, threads, interrupt, piece)) return false;
+    if (!share_work(groups * rows_, threads_for(bytes), interrupt, piece)) return false;
     combine();
     return true;
   }

@@ -16,7 +16,6 @@ namespace {
 constexpr std::int64_t kTileBytes = 32 << 10;
 constexpr std::int64_t kCarryBytes = 2048;         // of the sequences that are scanned together
 constexpr std::int64_t kChunkBytes = 1 << 20;      // between two checks for an interrupt
-constexpr std::int64_t kSharedBytes = 4 << 20;     // more is shared among threads
 constexpr std::int64_t kLongGroupBytes = 8 << 20;  // more is interrupted within a group
 
 /// The stride of an axis; 0 if it has one element, since any number may be its stride.
@@ -54,8 +53,7 @@ class ScanWork {
         if (!scan_group(i * length, std::min((i + 1) * length, sequences), interrupt)) return false;
       return true;
     }
-    const int threads = groups * group_bytes > kSharedBytes ? copy_threads() : 1;
-    return share_work(groups, threads, interrupt, [&](std::int64_t i) {
+    return share_work(groups, threads_for(groups * group_bytes), interrupt, [&](std::int64_t i) {
       scan_group(i * length, std::min((i + 1) * length, sequences), {});
     });
   }
