@@ -57,9 +57,8 @@ assert len(FUNCTIONS) == 30
 class Expression:
     """In `ours`, `numpy` and `torch`, `l` is the library, x and y are arrays of `dtype` with `size`
     elements, u and v are x moved into (-1, 1) and (-50, 50), s is x sorted, m is a mask, i an array
-    of int64 indices. a and b are the same elements as x and y,
-    in square matrices, if size is a square; p is positive definite then. None: the library has no
-    such function."""
+    of int64 indices. a and b are the same elements as x and y, in square matrices, if size is a
+    square; p is positive definite then. None: the library has no such function."""
 
     ours: str
     size: int

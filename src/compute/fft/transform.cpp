@@ -144,9 +144,9 @@ class Transform {
       const std::int64_t width = is_single ? 1 : within < tiles ? tile_ : last;
       workspaces.use([&](Buffers<T> buffers) {
         const Sequences to = axes_.at(out_, outer, first), from = axes_.at(in_, outer, first);
-        try {
+        try {  // boundary: an interrupt is no failure, and the shared work knows of it
           transform({buffers, width, check}, to, from);
-        } catch (const Interrupted&) {  // the work that is shared knows
+        } catch (const Interrupted&) {
         }
       });
     };

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from helpers.cases import run_each
-from helpers.signals import is_interrupted_when_long
+from helpers.signals import lateness
 from oracles.switches import threads
 
 import refarray as xp
@@ -68,8 +68,5 @@ def test_shared_masks_select_as_by_one_thread(dtype: str) -> None:
 
 def test_a_signal_handler_interrupts_shared_sorting() -> None:
     x = bits(1 << 23, 64, False)
-    rows = xp.reshape(x, (1 << 10, 1 << 13))
     with threads(2):
-        for call in (xp.sort, xp.argsort):
-            assert is_interrupted_when_long(lambda n, c=call: [c(rows, axis=1) for _ in range(n)])
-        assert is_interrupted_when_long(lambda n: [xp.sort(x) for _ in range(n)])
+        assert 0 < lateness(lambda: xp.sort(x), after=0.03) < 0.3
