@@ -34,15 +34,22 @@ T* elements(const Array& array) {
   return reinterpret_cast<T*>(array.data);
 }
 
+/// a * b + sum, rounded once. The functions of musl and zig give +0 for a negative product that
+/// underflows, plus +0.
+template <class T>
+T fused(T a, T b, T sum) {
+  return sum == 0 && a != 0 && b != 0 ? a * b : std::fma(a, b, sum);
+}
+
 template <class T>
 T times_plus(T a, T b, T sum) {
   if constexpr (std::is_integral_v<T>) return static_cast<T>(std::uint64_t{a} * b + sum);
-  if constexpr (std::is_floating_point_v<T>) return std::fma(a, b, sum);
+  if constexpr (std::is_floating_point_v<T>) return fused(a, b, sum);
 }
 template <class T>
 std::complex<T> times_plus(std::complex<T> a, std::complex<T> b, std::complex<T> sum) {
-  return {std::fma(-a.imag(), b.imag(), std::fma(a.real(), b.real(), sum.real())),
-          std::fma(a.imag(), b.real(), std::fma(a.real(), b.imag(), sum.imag()))};
+  return {fused(-a.imag(), b.imag(), fused(a.real(), b.real(), sum.real())),
+          fused(a.imag(), b.real(), fused(a.real(), b.imag(), sum.imag()))};
 }
 
 constexpr std::int64_t kSlice = 256;  // terms that are added before they go to the result

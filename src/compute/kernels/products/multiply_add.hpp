@@ -22,14 +22,24 @@ template <class T, int kBytes = kVectorBytes>
   }(std::make_integer_sequence<int, kBytes / static_cast<int>(sizeof(T))>{});
 }
 
+/// a * b + c, rounded once. Without an instruction for it this is the C library's, and those of
+/// musl and zig give +0 for a negative product that underflows, plus +0.
+template <class T>
+[[gnu::always_inline]] inline T fused(T a, T b, T c) noexcept {
+#if !defined(__FMA__) && !defined(__FP_FAST_FMA)
+  if (c == 0 && a != 0 && b != 0) return a * b;
+#endif
+  if constexpr (sizeof(T) == 4) return __builtin_fmaf(a, b, c);
+  if constexpr (sizeof(T) == 8) return __builtin_fma(a, b, c);
+}
+
 /// a * b + c, rounded once; integers wrap around. X: a vector of T, or T.
 template <class T, class X>
 [[gnu::always_inline]] inline X multiply_add(X a, X b, X c) noexcept {
   if constexpr (std::is_integral_v<T>) {
     return static_cast<X>(a * b + c);
   } else if constexpr (sizeof(X) == sizeof(T)) {
-    if constexpr (sizeof(T) == 4) return __builtin_fmaf(a, b, c);
-    if constexpr (sizeof(T) == 8) return __builtin_fma(a, b, c);
+    return fused(a, b, c);
 #if defined(__AVX512F__)
   } else if constexpr (sizeof(X) == 64) {
     if constexpr (sizeof(T) == 4) return (X)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
