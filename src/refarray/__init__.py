@@ -173,6 +173,7 @@ __all__ = [
     "prod",
     "real",
     "reciprocal",
+    "register_numpy_dtypes",
     "remainder",
     "repeat",
     "reshape",
@@ -255,6 +256,7 @@ _LAZY = {
     "namespace": "_namespaces.modes",
     "inspect": "_inspect",
     "printoptions": "_display.text",
+    "register_numpy_dtypes": "_numpy",
     "synchronize": "_streams",
     "use_allocator": "_allocators",
     "use_stream": "_streams",
@@ -278,7 +280,7 @@ if TYPE_CHECKING:
     from refarray._namespaces.devices import VirtualDevice
     from refarray._namespaces.info import __array_namespace_info__
     from refarray._namespaces.modes import namespace
-    from refarray._numpy import from_numpy
+    from refarray._numpy import from_numpy, register_numpy_dtypes
     from refarray._streams import (
         Event,
         Stream,

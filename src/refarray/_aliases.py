@@ -1,7 +1,7 @@
 """The dtypes and devices of other libraries, and NumPy's short dtype names, by refarray's names.
 
 No library is imported. An object of a library can exist only if its module has been loaded, so
-types are looked up in sys.modules; code of an unknown object is never run.
+types are looked up in sys.modules. Of an unknown object only the methods of protocols are run.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from refarray import _native
 from refarray._numpy import _NATIVE, _ml_dtypes_name
 
 # NumPy's names and character codes, besides those that are refarray's own names. The codes are C
@@ -120,22 +121,45 @@ def _of_scalar_type(kind: type) -> str | None:
 
 
 def _by_protocol(x: Any) -> str | None:
-    """Return the name of the numpy.dtype in x.__numpy_dtype__ (NumPy 2.4), which JAX's dtypes have.
+    """Return the name of the dtype that x.__dlpack_data_type__() or x.__numpy_dtype__ names.
 
-    The attribute is looked up on the type, as special methods are. Arrays have it too, but they are
-    not dtypes.
+    The first is DLPack's proposed protocol of dtypes (dmlc/dlpack#172), the second NumPy 2.4's,
+    which JAX's dtypes have. Both are looked up on the type, as special methods are. Arrays have the
+    second too, but they are not dtypes.
     """
-    for name, wanted in (("__numpy_dtype__", True), ("__dlpack__", False), ("__array__", False)):
-        try:
-            type.__getattribute__(type(x), name)
-        except AttributeError:
-            if wanted:
-                return None
-        else:
-            if not wanted:
-                return None
-    dtype = getattr(x, "__numpy_dtype__", None)
+    if _has(x, "__dlpack__") or _has(x, "__array__"):
+        return None
+    if _has(x, "__dlpack_data_type__"):
+        return _of_dlpack_dtype(x, type(x).__dlpack_data_type__(x))
+    dtype = getattr(x, "__numpy_dtype__", None) if _has(x, "__numpy_dtype__") else None
     return _of_numpy(dtype) if _is_a(dtype, "numpy", "dtype") else None
+
+
+def _has(x: object, name: str) -> bool:
+    """Whether the type of x has an attribute, and not None in its place."""
+    try:
+        return type.__getattribute__(type(x), name) is not None
+    except AttributeError:
+        return False
+
+
+def _of_dlpack_dtype(x: Any, answer: object) -> str:
+    """Return the name for what __dlpack_data_type__() of x answered: (code, bits, lanes)."""
+    if not isinstance(answer, tuple) or [type(number) for number in answer] != [int] * 3:
+        raise TypeError(
+            f"{type(x).__qualname__}.__dlpack_data_type__() must return a tuple of three ints, "
+            f"not {answer!r}"
+        )
+    code, bits, lanes = answer
+    known = {
+        (dtype.code, dtype.bits): dtype.name
+        for dtype in list(vars(_native).values())  # another thread may import meanwhile
+        if type(dtype) is _native.DType
+    }
+    name = known.get((code, bits))
+    if name is None or not 1 <= lanes < 1 << 16:
+        raise ValueError(f"refarray has no dtype for (code {code}, bits {bits}, lanes {lanes})")
+    return name if lanes == 1 else f"{name}x{lanes}"
 
 
 def device_name(x: Any) -> str | None:

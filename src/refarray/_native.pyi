@@ -76,6 +76,12 @@ class SupportsNumpyDType(Protocol):
     def __numpy_dtype__(self) -> np.dtype[Any]: ...
 
 @type_check_only
+class SupportsDLPackDType(Protocol):
+    """A dtype with DLPack's proposed protocol (dmlc/dlpack#172): (code, bits, lanes)."""
+
+    def __dlpack_data_type__(self) -> tuple[int, int, int]: ...
+
+@type_check_only
 class TorchDType(Protocol):
     """A torch.dtype."""
 
@@ -112,6 +118,7 @@ _DTypeLike: TypeAlias = (
     | np.dtype[Any]
     | type[np.generic]
     | SupportsNumpyDType
+    | SupportsDLPackDType
     | TorchDType
 )
 _DeviceLike: TypeAlias = Device | str | TorchDevice | JaxDevice
@@ -155,6 +162,7 @@ class DType:
     def itemsize(self) -> int: ...
     @property
     def __numpy_dtype__(self) -> np.dtype[Any]: ...
+    def __dlpack_data_type__(self) -> tuple[int, int, int]: ...
     def __eq__(self, other: object, /) -> builtins.bool: ...
     def __ne__(self, other: object, /) -> builtins.bool: ...
     def __hash__(self) -> int: ...

@@ -94,6 +94,30 @@ def numpy_dtype(dtype: DType) -> Any:
     raise AttributeError(f"{name} has no __numpy_dtype__: NumPy has no such dtype")
 
 
+def register_numpy_dtypes() -> list[str]:
+    """Let numpy.from_dlpack() take arrays of ml_dtypes' dtypes, and NumPy export them by DLPack.
+
+    Registers bfloat16, complex32 and the float8 dtypes with numpy.dtypes.register_dlpack_dtype(),
+    for the whole process; importing refarray does not. float6 and float4 have no mapping: NumPy
+    takes whole bytes only. Returns the names, those registered before included.
+
+    Raises ModuleNotFoundError without NumPy or ml_dtypes, RuntimeError for NumPy older than 2.5,
+    and NumPy's ValueError if another library has registered a dtype in the place of one.
+    """
+    numpy = _import("numpy", "register_numpy_dtypes()")
+    ml_dtypes = _import("ml_dtypes", "register_numpy_dtypes()")
+    register = getattr(numpy.dtypes, "register_dlpack_dtype", None)
+    if register is None:
+        raise RuntimeError(
+            f"register_numpy_dtypes() needs NumPy 2.5 or newer, not {numpy.__version__}"
+        )
+    names = [name for name in _SAME_IN_ML_DTYPES if hasattr(ml_dtypes, name)]
+    for name in names:
+        ours = DType(name)
+        register((ours.code, ours.bits), numpy.dtype(getattr(ml_dtypes, name)))
+    return names
+
+
 def _view(numpy: Any, x: Array) -> NDArray[Any]:
     out: NDArray[Any] = numpy.asarray(memoryview(x))
     return out

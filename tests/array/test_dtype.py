@@ -243,6 +243,66 @@ def test_recognising_a_dtype_runs_no_code_of_the_object() -> None:
             DType(wrong)  # type: ignore[arg-type]
 
 
+class OfDlpack:
+    """A dtype of another library, which answers with what it is given, or raises it."""
+
+    def __init__(self, answer: object) -> None:
+        self.answer = answer
+
+    def __dlpack_data_type__(self) -> object:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+@pytest.mark.parametrize("name", [*SCALARS, "float32x4", "float4_e2m1fnx2"])
+def test_dlpacks_protocol_of_dtypes_is_given_and_read(name: str) -> None:
+    dtype = DType(name)
+    answer = dtype.__dlpack_data_type__()
+    assert answer == (dtype.code, dtype.bits, dtype.lanes)
+    assert DType(OfDlpack(answer)) == dtype == OfDlpack(answer)
+    assert DType("int16" if name != "int16" else "int8") != OfDlpack(answer)
+    assert refarray.empty(2, dtype=OfDlpack(answer)).dtype == dtype
+
+
+def test_the_protocol_does_not_say_that_elements_are_padded() -> None:
+    padded = DType("float4_e2m1fn_padded")
+    assert padded.__dlpack_data_type__() == DType("float4_e2m1fn").__dlpack_data_type__()
+
+
+@pytest.mark.parametrize(
+    "answer", [(2, 31, 1), (99, 8, 1), (2, 32, 0), (2, 32, 1 << 16), (-2, 32, 1)]
+)
+def test_a_dlpack_dtype_that_refarray_lacks_is_refused(answer: tuple[int, int, int]) -> None:
+    with pytest.raises(ValueError, match=f"refarray has no dtype for .code {answer[0]}, bits"):
+        DType(OfDlpack(answer))
+    assert (refarray.float32 == OfDlpack(answer)) is False
+
+
+@pytest.mark.parametrize(
+    "answer", [None, [2, 32, 1], (2, 32), (2, 32, 1, 1), (2.0, 32, 1), "float32"]
+)
+def test_a_wrong_answer_of_the_protocol_is_a_type_error(answer: object) -> None:
+    with pytest.raises(TypeError, match=r"OfDlpack.__dlpack_data_type__\(\) must return a tuple"):
+        DType(OfDlpack(answer))  # type: ignore[arg-type]
+
+
+def test_an_exception_of_the_protocol_is_the_users() -> None:
+    with pytest.raises(KeyError, match="mine"):
+        DType(OfDlpack(KeyError("mine")))
+    strict = refarray.namespace(strict=True)
+    with pytest.raises(TypeError, match="dtype must be a dtype of the namespace"):
+        strict.zeros(2, dtype=OfDlpack((2, 32, 1)))
+
+
+def test_a_class_whose_protocol_is_none_is_no_dtype() -> None:
+    class Opted(OfDlpack):
+        __dlpack_data_type__ = None  # type: ignore[assignment]
+
+    with pytest.raises(TypeError, match="not .*Opted"):
+        DType(Opted((2, 32, 1)))  # type: ignore[arg-type]
+
+
 def test_a_str_with_its_own_code_is_read_as_text() -> None:
     class Text(str):
         __slots__ = ()

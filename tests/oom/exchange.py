@@ -117,6 +117,9 @@ refused("Array.__array_interface__", (AttributeError, BufferError, TypeError),
         make=lambda: refarray.zeros(3, dtype="bfloat16"))  # fmt: skip
 recipe("from_numpy", lambda x: refarray.from_numpy(x.numpy()), raises=WITHOUT_NUMPY, python=True,
        instead=NUMPY_ERRORS)  # fmt: skip
+recipe("register_numpy_dtypes", lambda _: refarray.register_numpy_dtypes(), python=True,
+       make=lambda: [import_module(name) for name in ("numpy", "ml_dtypes") if find_spec(name)],
+       raises=(ModuleNotFoundError, RuntimeError))  # fmt: skip
 recipe("Array.numpy", lambda x: x.numpy(), raises=WITHOUT_NUMPY, python=True, instead=NUMPY_ERRORS)
 recipe("Array.__array__", lambda x: x.__array__(copy=True), raises=WITHOUT_NUMPY, python=True,
        instead=NUMPY_ERRORS)  # fmt: skip

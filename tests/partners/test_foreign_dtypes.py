@@ -16,6 +16,7 @@ import refarray as ra
 
 from .grid import DTYPES, NARROW
 
+TVM_NAMES = [name for name in DTYPES if "complex" not in name]  # tvm-ffi has no name for those
 NUMPY_REFUSES = ["float4_e2m1fn", "float6_e2m3fn", "int8x2"]
 
 
@@ -129,6 +130,42 @@ def test_dtypes_of_ml_dtypes(ml_dtypes: ModuleType, name: str) -> None:
 def test_integers_of_ml_dtypes_are_refused(ml_dtypes: ModuleType) -> None:
     for dtype in (ml_dtypes.int4, np.dtype(ml_dtypes.uint2)):
         assert_refused(dtype)
+
+
+REGISTERED = """
+import ml_dtypes, numpy as np, refarray as ra
+x = ra.asarray([1.5, -2.0], dtype="bfloat16")
+try:
+    np.from_dlpack(x)
+except (BufferError, RuntimeError):
+    pass
+else:
+    raise SystemExit("NumPy knew bfloat16 before")
+if not hasattr(np.dtypes, "register_dlpack_dtype"):
+    try:
+        ra.register_numpy_dtypes()
+    except RuntimeError as error:
+        raise SystemExit(str(error)[:46])
+names = ra.register_numpy_dtypes()
+assert names == ra.register_numpy_dtypes() and "bfloat16" in names
+for name in names:
+    x = ra.asarray([1, 2, 4], dtype=name)
+    y = np.from_dlpack(x)
+    back = ra.from_dlpack(y)
+    assert y.dtype == getattr(ml_dtypes, name) and back.dtype == name
+    y.view(np.uint8)[0] ^= 1  # all three share the memory
+    assert y.tobytes() == x.tobytes() == back.tobytes(), name
+print(len(names))
+"""
+
+
+@pytest.mark.ml_dtypes
+def test_numpy_takes_dtypes_of_ml_dtypes_once_they_are_registered() -> None:
+    done = python("-c", REGISTERED)  # for the rest of a process
+    if hasattr(np.dtypes, "register_dlpack_dtype"):
+        assert (done.stderr, int(done.stdout) >= 9) == ("", True)
+    else:
+        assert done.stderr.strip() == "register_numpy_dtypes() needs NumPy 2.5 or newer"[:46]
 
 
 # --- PyTorch
@@ -258,6 +295,13 @@ def test_dtypes_and_devices_of_tvm_ffi(tvm_ffi: ModuleType) -> None:
         assert ra.Device(tvm_ffi.device(kind, index)) == name
     with pytest.raises(ValueError, match="refarray has no device for"):
         ra.Device(tvm_ffi.device("metal", 0))
+
+
+@pytest.mark.tvm_ffi
+@run_each("name", [*TVM_NAMES, "bfloat16", "float8_e4m3fn", "float4_e2m1fnx2", "float32x4"])
+def test_tvm_ffi_reads_dlpacks_protocol_of_dtypes(tvm_ffi: ModuleType, name: str) -> None:
+    same = tvm_ffi.get_global_func("testing.echo")
+    assert ra.DType(same(ra.DType(name))) == name
 
 
 # --- without the libraries

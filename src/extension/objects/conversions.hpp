@@ -33,8 +33,9 @@ void require_tuple(PyObject* object, const char* what);
 Integers to_shape(PyObject* object);
 
 /// From a DType, its name or an alias such as "f4", one of the types bool, int, float, complex, or
-/// a dtype of NumPy, ml_dtypes, PyTorch or JAX (refarray._aliases). Throws TypeError, and
-/// ValueError for an unknown name and for a dtype of another library that refarray does not have.
+/// a dtype of NumPy, ml_dtypes, PyTorch or JAX, or one with __dlpack_data_type__(). Throws
+/// TypeError, and ValueError for an unknown name and for a dtype of another library that refarray
+/// does not have.
 core::DType to_dtype(const State& state, PyObject* object);
 /// From a Device, its name, or a device of PyTorch, JAX or tvm-ffi. Throws TypeError, and
 /// ValueError for an unknown name and for an unsupported device.

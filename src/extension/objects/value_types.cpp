@@ -119,11 +119,8 @@ PyObject* only_argument(PyObject* args, PyObject* kwargs, const char* format) {
 /// Creates the type of such objects; `kNew` is its tp_new, `kRepr` its tp_repr, `kLike` converts
 /// objects that are equal to one of them, of which names are some if `kHasName`.
 template <class Value, auto kNew, auto kRepr, auto kLike, bool kHasName = true>
-Ref make_value_type(PyObject* module, const char* name, const char* doc, PyGetSetDef* getters) {
-  static PyMethodDef methods[] = {
-      {"__reduce__", method<&value_reduce<Value>>(), METH_NOARGS, kValueReduceDoc},
-      {nullptr, nullptr, 0, nullptr},
-  };
+Ref make_value_type(PyObject* module, const char* name, const char* doc, PyGetSetDef* getters,
+                    PyMethodDef* methods) {
   PyType_Slot slots[] = {
       {Py_tp_doc, const_cast<char*>(doc)},
       {Py_tp_new, slot_pointer<kNew>()},
@@ -157,8 +154,8 @@ The type of the elements of an array: immutable, hashable and picklable.
 name: a DType; a name such as 'float32', 'float32x4' (a vector of 4 lanes) or
     'float4_e2m1fn_padded' (one byte for each element); a short name of NumPy such as
     'f4', '<f4' or 'single'; one of the types bool, int, float and complex, for bool,
-    int64, float64 and complex128; or a dtype or scalar type of NumPy, ml_dtypes,
-    PyTorch or JAX.
+    int64, float64 and complex128; a dtype or scalar type of NumPy, ml_dtypes, PyTorch
+    or JAX; or an object with __dlpack_data_type__() (dmlc/dlpack#172).
 
 The 27 scalar dtypes are attributes of the module. dtype == x is true if DType(x) is
 that dtype. The hash is that of the name, so dictionaries find a DType by its name, but
@@ -175,6 +172,14 @@ float8 and padded float6 and float4.
 
 NumPy 2.4 reads it where a dtype is expected. Raises AttributeError if NumPy or
 ml_dtypes is missing or has no such dtype.)doc";
+
+constexpr char kDTypeDlpackDoc[] = R"doc(__dlpack_data_type__($self, /)
+--
+
+Return DLPack's (type code, bits, lanes): ints, the fields of DLDataType.
+
+Whether elements are padded is not among them. tvm-ffi reads it where a dtype is
+expected, and refarray of other libraries' dtypes. Proposed in dmlc/dlpack#172.)doc";
 
 constexpr char kDTypeNameDoc[] = "The name, a str; DType(name) returns an equal DType.";
 
@@ -268,6 +273,18 @@ PyGetSetDef kDTypeGetters[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
+Ref dtype_dlpack(PyObject* self, PyObject*) {
+  const DType& dtype = value_in<DType>(self);
+  return check(Py_BuildValue("(iii)", static_cast<int>(dtype.kind), static_cast<int>(dtype.bits),
+                             static_cast<int>(dtype.lanes)));
+}
+
+PyMethodDef kMethodsOfDType[] = {
+    {"__dlpack_data_type__", method<&dtype_dlpack>(), METH_NOARGS, kDTypeDlpackDoc},
+    {"__reduce__", method<&value_reduce<DType>>(), METH_NOARGS, kValueReduceDoc},
+    {nullptr, nullptr, 0, nullptr},
+};
+
 // --- of strict namespaces: == and hash() only
 
 Ref strict_repr(PyObject* self) {
@@ -327,8 +344,8 @@ Ref new_dtype_object(PyTypeObject* type, const core::DType& dtype) {
 core::DType dtype_value(PyObject* object) noexcept { return value_in<DType>(object); }
 
 Ref make_dtype_type(PyObject* module) {
-  return make_value_type<DType, &dtype_new, &dtype_repr, &dtype_like>(module, "refarray.DType",
-                                                                      kDTypeDoc, kDTypeGetters);
+  return make_value_type<DType, &dtype_new, &dtype_repr, &dtype_like>(
+      module, "refarray.DType", kDTypeDoc, kDTypeGetters, kMethodsOfDType);
 }
 
 // --- Device.
@@ -397,6 +414,11 @@ PyGetSetDef kDeviceGetters[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
+PyMethodDef kMethodsOfDevice[] = {
+    {"__reduce__", method<&value_reduce<Device>>(), METH_NOARGS, kValueReduceDoc},
+    {nullptr, nullptr, 0, nullptr},
+};
+
 }  // namespace
 
 Ref new_device_object(PyTypeObject* type, const core::Device& device) {
@@ -408,14 +430,14 @@ core::Device device_value(PyObject* object) noexcept { return value_in<Device>(o
 Ref make_strict_cpu(PyObject* module) {
   constexpr bool kHasName = false;
   const Ref type = make_value_type<Device, &device_new, &device_repr, &device_of, kHasName>(
-      module, "refarray_strict.Device", kDeviceDoc, kDeviceGetters);
+      module, "refarray_strict.Device", kDeviceDoc, kDeviceGetters, kMethodsOfDevice);
   return compat::make_immortal(
       new_device_object(reinterpret_cast<PyTypeObject*>(type.get()), Device{}));
 }
 
 Ref make_device_type(PyObject* module) {
   return make_value_type<Device, &device_new, &device_repr, &device_like>(
-      module, "refarray.Device", kDeviceDoc, kDeviceGetters);
+      module, "refarray.Device", kDeviceDoc, kDeviceGetters, kMethodsOfDevice);
 }
 
 }  // namespace refarray::extension
