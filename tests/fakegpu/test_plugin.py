@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from helpers.processes import python
+from helpers.processes import python, python_path
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "missing_wait"
@@ -18,7 +18,11 @@ def run(folder: Path, *options: str) -> tuple[int, str]:
     """The exit status and output of pytest in the folder, with the plugin of the source tree."""
     command = ["-m", "pytest", "-p", "fakegpu.pytest_plugin"]
     quiet = ["-p", "no:cacheprovider", "-p", "no:xdist", "-q", *options]
-    variables = {"PYTHONPATH": ROOT / "fakegpu", "PYTHONDONTWRITEBYTECODE": 1, "PYTEST_ADDOPTS": ""}
+    variables = {
+        "PYTHONPATH": python_path(ROOT / "fakegpu"),
+        "PYTHONDONTWRITEBYTECODE": 1,
+        "PYTEST_ADDOPTS": "",
+    }
     done = python(*command, *quiet, seconds=300, cwd=folder, **variables)
     return done.returncode, done.stdout + done.stderr
 

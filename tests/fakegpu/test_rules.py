@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from helpers.processes import python
+from helpers.processes import python, python_path
 
 HERE = Path(__file__).resolve().parent
 PACKAGE = HERE.parents[1] / "fakegpu"
@@ -19,6 +19,6 @@ RULES = sorted({path.stem for path in HERE.glob("rules/*.py")} - {"conftest", "r
 def test_the_rules_hold(rules: str) -> None:
     command = ["-X", "faulthandler", "-m", "pytest", "-q", "-c", os.devnull, f"rules/{rules}.py"]
     options = ["--rootdir=rules", "--confcutdir=rules", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    done = python(*command, *options, seconds=500, cwd=HERE, PYTHONPATH=PACKAGE)
+    done = python(*command, *options, seconds=500, cwd=HERE, PYTHONPATH=python_path(PACKAGE))
     assert done.returncode == 0, done.stdout + done.stderr
     assert " passed" in done.stdout

@@ -31,6 +31,9 @@ def main(arguments: list[str]) -> None:
     else:  # zig takes a dash for the beginning of a feature
         named = (re.sub(r"^-march=x86-64-v(\d)$", r"-march=x86_64_v\1", each) for each in given)
         command = [*commands[:link], *named]
+        if "-fsyntax-only" in command:  # zig looks for an object all the same
+            at = command.index("-fsyntax-only")
+            command[at : at + 1] = ["-c", "-o", os.devnull]
     os.execvp(command[0], command)
 
 
