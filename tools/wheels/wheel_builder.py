@@ -80,7 +80,7 @@ def pip(python: Path, *arguments: str | Path) -> None:
 
 def build_wheel(kind: str, python: Path, **defined: str | Path) -> Path:
     """Builds a wheel with the build requirements' headers; `defined` are variables of CMake."""
-    say(f"{kind}: {python}")
+    say(f"{kind}: {python.name}")
     folder = WORK / "raw" / kind
     shutil.rmtree(folder, ignore_errors=True)
     variables = [*headers(), *(f"-D{name}={value}" for name, value in defined.items())]

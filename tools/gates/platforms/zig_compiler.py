@@ -7,6 +7,7 @@ archives, the output, and options that a compiler would pass on (-Wl, and -Xlink
 import os
 import re
 import sys
+import tempfile
 from collections.abc import Iterator
 
 
@@ -33,7 +34,7 @@ def main(arguments: list[str]) -> None:
         command = [*commands[:link], *named]
         if "-fsyntax-only" in command:  # zig looks for an object all the same
             at = command.index("-fsyntax-only")
-            command[at : at + 1] = ["-c", "-o", os.devnull]
+            command[at : at + 1] = ["-c", "-o", f"{tempfile.gettempdir()}/syntax-only.o"]
     os.execvp(command[0], command)
 
 
