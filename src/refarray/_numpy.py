@@ -106,7 +106,7 @@ def register_numpy_dtypes() -> list[str]:
     """
     numpy = _import("numpy", "register_numpy_dtypes()")
     ml_dtypes = _import("ml_dtypes", "register_numpy_dtypes()")
-    register = getattr(numpy.dtypes, "register_dlpack_dtype", None)
+    register = getattr(getattr(numpy, "dtypes", None), "register_dlpack_dtype", None)
     if register is None:
         raise RuntimeError(
             f"register_numpy_dtypes() needs NumPy 2.5 or newer, not {numpy.__version__}"

@@ -27,7 +27,7 @@ from oracles.products import (
     vecdot,
 )
 from oracles.promotion import PROMOTION
-from oracles.switches import assert_instruction_sets_agree, threads
+from oracles.switches import ISAS, assert_instruction_sets_agree, instruction_set, threads
 
 import refarray
 
@@ -175,6 +175,17 @@ def test_sums_of_zeros_are_zero(name: str, dtype: str) -> None:
                 assert out.tobytes() == bytes(out.nbytes)
     cancelled = xp.asarray([3.0, -3.0], dtype=dtype)
     assert PRODUCTS[name](cancelled, xp.ones_like(cancelled)).item() == 0
+
+
+@run_each("level", ISAS)
+@run_each("dtype", REAL_FLOATS)
+def test_a_product_that_underflows_keeps_its_sign(dtype: str, level: str) -> None:
+    """The C library's fma() may give +0 for a negative one that is added to +0, as musl's does."""
+    tiny = xp.finfo(dtype).smallest_normal
+    x = xp.asarray([[0.0, -tiny]] * 3, dtype=dtype)
+    y = xp.asarray([[1.0] * 3, [tiny] * 3], dtype=dtype)
+    with instruction_set(level):
+        assert str(xp.matmul(x, y).tolist()) == str([[-0.0] * 3] * 3)
 
 
 @pytest.mark.parametrize("dtype", COMPLEX)

@@ -37,7 +37,7 @@ COLUMNS = ("compiled", "linked", "audited", "C++ tests", "Python tests")
 #: The packages without a wheel for a platform. Anything else that is missing there is a failure.
 NO_WHEEL = Path(__file__).with_name("no_wheel.toml")
 #: Tests that count glibc's heap or make its allocations fail: musl has neither mallinfo2() nor
-#: backtrace(). The last two load the simulated drivers by name, as docs/fakegpu.md says.
+#: backtrace(). The last two open a simulated driver by its name, which musl does not find.
 NEED_GLIBC = (
     *("allocation_failures", "before_anything_is_allocated", "failure_of_any", "the_sweep"),
     *("finds_no_memory", "repeated_use_leaves_no_memory", "example_fails_for", "example_on_other"),
