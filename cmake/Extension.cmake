@@ -12,13 +12,17 @@ endif()
 find_package(Python 3.11 REQUIRED COMPONENTS ${python_component})
 
 if(SKBUILD_SABI_VERSION)
-  string(REPLACE "." "" abi "abi3-cp${SKBUILD_SABI_VERSION}")
+  if(Py_TARGET_ABI3T)  # one module for CPythons with and without a GIL
+    set(Python_SOSABI abi3t)
+  endif()
+  string(REPLACE "." "" abi "${Python_SOSABI}-cp${SKBUILD_SABI_VERSION}")
 else()
   string(REGEX REPLACE "^cpython-([0-9]+t?).*" "cp\\1" abi "${Python_SOABI}")  # "t": free-threaded
 endif()
 
 # Builds an extension module of the sources below a folder, for the limited API if scikit-build-core requests it.
 function(refarray_extension name folder)
+  set(entry PyInit_${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.cpp")
   # Of src/extension: shared memory and the part that computes, or what stands for them.
   if(TARGET refarray_shared)
@@ -33,17 +37,21 @@ function(refarray_extension name folder)
   endif()
   if(SKBUILD_SABI_VERSION)
     python_add_library(${name} MODULE WITH_SOABI USE_SABI ${SKBUILD_SABI_VERSION} ${sources})
+    if(Py_TARGET_ABI3T)
+      target_compile_definitions(${name} PRIVATE Py_TARGET_ABI3T=0x030f0000)  # CPython 3.15, the first that has it
+      set(entry PyModExport_${name})
+    endif()
   else()
     python_add_library(${name} MODULE WITH_SOABI ${sources})
   endif()
   refarray_compile(${name})
   if(APPLE)
-    target_link_options(${name} PRIVATE -Wl,-exported_symbol,_PyInit_${name})
+    target_link_options(${name} PRIVATE -Wl,-exported_symbol,_${entry})
     return()
   endif()
   # Exports the entry point and nothing else, not even the C++ library's own templates.
   set(exports "${PROJECT_BINARY_DIR}/${name}.map")
-  file(CONFIGURE OUTPUT "${exports}" CONTENT "{ global: PyInit_${name}; local: *; };\n")
+  file(CONFIGURE OUTPUT "${exports}" CONTENT "{ global: ${entry}; local: *; };\n")
   target_link_options(${name} PRIVATE "-Wl,--version-script=${exports}" -Wl,--gc-sections)
   if(NOT REFARRAY_SANITIZE)
     # Loading and relocating libstdc++ would be half of the import time and most of its memory. We use little of it, and

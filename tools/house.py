@@ -232,9 +232,10 @@ PATTERNS = [
     ),
     Pattern(
         "versions-only-in-compat",
-        r"\b(?:PY_VERSION_HEX|Py_LIMITED_API|Py_GIL_DISABLED)\b",
+        r"\b(?:PY_VERSION_HEX|Py_LIMITED_API|Py_GIL_DISABLED|Py_TARGET_ABI3T)\b",
         "{} belongs in src/extension/capi/compat.hpp",
-        but=r"src/extension/capi/(?:compat\.[ch]pp|lookup\.cpp)$"
+        but=r"src/extension/capi/(?:compat\.[ch]pp|lookup\.cpp|own_struct\.hpp|module_definition\.hpp)$"
+        r"|conformance/native/module_abi\.hpp$"
         rf"|{PYTHON_HEADERS}exchange\.hpp$",  # for other modules, which lack that header
     ),
     Pattern("nothing-local", LOCAL, "{}: a path of one machine, or a registry's host", "", "text"),

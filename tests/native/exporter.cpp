@@ -42,11 +42,12 @@ struct BufferSpec {
 };
 
 struct ExporterObject {
-  PyObject_HEAD BufferSpec* spec;  // never freed, so that a late release does not crash
-  PyObject* on_release;            // a callable or NULL
+  [[no_unique_address]] Head head;
+  BufferSpec* spec;      // never freed, so that a late release does not crash
+  PyObject* on_release;  // a callable or NULL
 };
 
-ExporterObject& self_of(PyObject* self) { return *reinterpret_cast<ExporterObject*>(self); }
+ExporterObject& self_of(PyObject* self) { return struct_of<ExporterObject>(self); }
 
 /// None means NULL. The entries of a sequence get their own pages.
 IndexArray to_index_array(PyObject* value) {
@@ -205,7 +206,7 @@ PyType_Slot exporter_slots[] = {
     {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
     {0, nullptr},
 };
-PyType_Spec exporter_spec = {"adversary.Exporter", sizeof(ExporterObject), 0,
+PyType_Spec exporter_spec = {"adversary.Exporter", kBasicSize<ExporterObject>, 0,
                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                              exporter_slots};
 

@@ -47,7 +47,7 @@ PyObject* start_flipping(PyObject*, PyObject* tensor) {
   return guarded([&] {
     if (!is_tensor(tensor)) fail(PyExc_TypeError, "%R is not an adversary.Tensor", tensor);
     if (flipper) fail(PyExc_RuntimeError, "a tensor is being flipped already");
-    DLTensor& fields = *reinterpret_cast<TensorObject*>(tensor)->tensor->dl_tensor();
+    DLTensor& fields = *struct_of<TensorObject>(tensor).tensor->dl_tensor();
     flipper = std::make_unique<Flipper>();
     flipper->thread = std::thread(
         [&self = *flipper, &fields, valid = fields]() noexcept { flip(self, fields, valid); });

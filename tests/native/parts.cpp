@@ -13,4 +13,4 @@ void add_parts(PyObject* module, ModuleState& state) {
 
 }  // namespace adversary
 
-PyMODINIT_FUNC PyInit_adversary() { return adversary::new_module(); }
+ADVERSARY_ENTRY_POINT(adversary) { return adversary::new_module(); }

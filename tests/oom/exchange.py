@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array as standard
 from importlib import import_module
+from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 
@@ -14,6 +15,14 @@ import adversary
 import refarray
 
 from .recipe import capsule, failing, matrix, old, producer, recipe, refused
+
+
+def registers_dtypes() -> bool:
+    """Whether NumPy takes dtypes of DLPack, and ml_dtypes is there to name them."""
+    if not (find_spec("numpy") and find_spec("ml_dtypes")):
+        return False
+    return tuple(map(int, version("numpy").split(".")[:2])) >= (2, 5)
+
 
 WITHOUT_NUMPY = () if find_spec("numpy") else (ModuleNotFoundError,)
 #: NumPy's errors when it has no memory for a buffer export and tries to read a sequence instead.
@@ -119,7 +128,7 @@ recipe("from_numpy", lambda x: refarray.from_numpy(x.numpy()), raises=WITHOUT_NU
        instead=NUMPY_ERRORS)  # fmt: skip
 recipe("register_numpy_dtypes", lambda _: refarray.register_numpy_dtypes(), python=True,
        make=lambda: [import_module(name) for name in ("numpy", "ml_dtypes") if find_spec(name)],
-       raises=(ModuleNotFoundError, RuntimeError))  # fmt: skip
+       raises=() if registers_dtypes() else (ModuleNotFoundError, RuntimeError))  # fmt: skip
 recipe("Array.numpy", lambda x: x.numpy(), raises=WITHOUT_NUMPY, python=True, instead=NUMPY_ERRORS)
 recipe("Array.__array__", lambda x: x.__array__(copy=True), raises=WITHOUT_NUMPY, python=True,
        instead=NUMPY_ERRORS)  # fmt: skip

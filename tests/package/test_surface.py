@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -134,7 +135,8 @@ def test_every_name_of_other_libraries_is_answered() -> None:
 
 def test_interpreter_suggests_a_similar_name() -> None:
     done = python("-c", "import refarray; refarray.zers")
-    assert "module 'refarray' has no attribute 'zers'. Did you mean: 'zeros'?" in done.stderr
+    assert "module 'refarray' has no attribute 'zers'. Did you mean" in done.stderr
+    assert re.search(r"'\.?zeros'", done.stderr)  # CPython 3.15: '.zeros' instead of '.zers'
 
 
 def test_private_names_are_only_missing() -> None:

@@ -3,25 +3,28 @@
 has yet: all VERSIONS or those named, for all tests or the files named.
 
 Their packages are unpacked, not installed, with their own C library. The partners are the newest
-releases that have a wheel for them.
+releases that have a wheel for them. On the newest CPython some tests run with modules of the stable
+ABI for CPythons with and without a GIL, abi3t, too.
 """
 
 from __future__ import annotations
 
 import os
 import platform
-import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import abi3
 import debian
-from common import ROOT, TESTS, ignore, output, pip, quiet, run, say, tool
+from common import ROOT, TESTS, build, ignore, loaded, output, pip, quiet, run, say, tool
 
 WORK = ROOT / "build" / "new-pythons"
 VERSIONS = ("3.14", "3.15")
 SUITE = "sid"
+#: What runs with abi3t: all that makes, keeps and frees objects of ours.
+ABI3T_TESTS = [TESTS / name for name in ("array", "dlpack", "isolated", "hostile")]
 #: Heavy partners that have wheels for new CPythons: extensions of the tests are built with them.
 BINDINGS = ("nanobind>=3.1", "pybind11>=3", "cython>=3.1", "setuptools")
 PAGES = TESTS / "package" / "test_docs.py"  # pages show heavy partners
@@ -60,15 +63,22 @@ def environment(version: str) -> Path:
     return inside
 
 
-def run_tests(python: Path, files: list[str]) -> int:
+def run_tests(python: Path, files: Sequence[str | Path], variables: dict[str, str]) -> int:
     """Runs the whole suite but for heavy partners, which have no wheels for new CPythons, and for
     tests of the repository; or some files."""
     chosen = f"{abi3.LIGHT} and not repository"
-    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", HYPOTHESIS]
     command += ["--numprocesses=auto", "--maxprocesses=4", "--dist=worksteal"]
     command += files or ["-m", chosen, *ignore([PAGES]), "tests"]
-    variables = {**os.environ, "PYTEST_ADDOPTS": shlex.join(["-W", HYPOTHESIS])}
     return subprocess.run(command, cwd=ROOT, env=variables, check=False).returncode
+
+
+def build_abi3t(python: Path) -> dict[str, str]:
+    """Builds the modules for abi3t; returns environment variables that load them."""
+    options = ["-DREFARRAY_TESTS=OFF", "-DCMAKE_BUILD_TYPE=Release"]
+    options += [f"-DSKBUILD_SABI_VERSION={VERSIONS[-1]}", "-DPy_TARGET_ABI3T=ON"]
+    folder = build("new-pythons/abi3t", python=python, options=options)
+    return loaded(folder, python=python)
 
 
 def main(arguments: list[str]) -> int:
@@ -86,8 +96,13 @@ def main(arguments: list[str]) -> int:
     for version, python in pythons.items():
         pip(python, "install", "--no-deps", "--force-reinstall", wheel)
         say(f"{wheel.name} on {version}")
-        if run_tests(python, files) != 0:
+        if run_tests(python, files, dict(os.environ)) != 0:
             failed.append(version)
+    if newest := pythons.get(VERSIONS[-1]):
+        variables = build_abi3t(newest)
+        say(f"modules for abi3t on {VERSIONS[-1]}")
+        if run_tests(newest, files or ABI3T_TESTS, variables) != 0:
+            failed.append("abi3t")
     if failed:
         say(f"failed on {', '.join(failed)}")
     return 1 if failed else 0

@@ -84,7 +84,7 @@ bool measure_stack(std::uintptr_t here) noexcept {
   last_bounds = found;
   if (!is_in(found)) return true;
   const std::uintptr_t reserve =
-      std::min<std::uintptr_t>(kStackReserve, (found.high - found.low) / 4);
+      std::min<std::uintptr_t>(kStackReserve, (found.high - found.low) / smallest_share);
   const std::uintptr_t end = found.low + reserve;
   if (here < end) return false;
   // Only a step below, because the main thread's limit may be changed: setrlimit().

@@ -7,9 +7,12 @@
 
 namespace refarray::core {
 
-/// What code that we call must have, in bytes; on a stack smaller than four times this, a quarter
-/// of it.
+/// What code that we call must have, in bytes; on a small stack, the part of it that
+/// `smallest_share` says.
 inline constexpr std::size_t kStackReserve = 32 * 1024;
+
+/// One in how many bytes of a stack the reserve is at most. To be set before the first call only.
+inline constinit std::uintptr_t smallest_share = 4;
 
 /// The lowest address on the calling thread's stack that is known to have the reserve below it. At
 /// first none is.

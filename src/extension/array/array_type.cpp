@@ -92,9 +92,9 @@ PyMethodDef kOwnMethods[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-PyMemberDef kMembers[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(ArrayObject, weakrefs), READONLY, nullptr},
-    {nullptr, 0, 0, 0, nullptr}};
+PyMemberDef kMembers[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(ArrayObject, weakrefs),
+                           READONLY | kInOwnStruct, nullptr},
+                          {nullptr, 0, 0, 0, nullptr}};
 
 const char* name_of(const PyMethodDef& entry) noexcept { return entry.ml_name; }
 const char* name_of(const PyGetSetDef& entry) noexcept { return entry.name; }
@@ -279,7 +279,7 @@ std::vector<PyType_Slot> array_slots(const State& state) {
 PyType_Spec array_spec(const char* name, PyType_Slot* slots) noexcept {
   constexpr auto kFlags =
       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION;
-  return {name, sizeof(ArrayObject), 2 * sizeof(std::int64_t), kFlags, slots};
+  return {name, kBasicSize<ArrayObject>, 2 * sizeof(std::int64_t), kFlags, slots};
 }
 
 /// A type that has an attribute itself: compat::make_type_with_attribute().

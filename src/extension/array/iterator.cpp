@@ -24,12 +24,12 @@ constexpr char kIteratorSetStateDoc[] =
     "Set the position, an int, clipped to the extent of axis 0. Raises TypeError for other types.";
 
 struct IteratorObject {
-  PyObject head;
+  [[no_unique_address]] Head head;
   PyObject* array;  // one reference; an array with ndim >= 1
   std::atomic<std::int64_t> position;
 };
 
-IteratorObject& cast(PyObject* self) noexcept { return *reinterpret_cast<IteratorObject*>(self); }
+IteratorObject& cast(PyObject* self) noexcept { return *own_struct<IteratorObject>(self); }
 
 constexpr std::int64_t kItemsPerCheck = 4096;  // list(x), min(x) and their like check no signals
 
@@ -77,11 +77,11 @@ void dealloc(PyObject* self) noexcept {
 Ref array_iter(PyObject* self) {
   if (view_of(self).ndim == 0) raise(PyExc_TypeError, "iteration over an array of ndim 0");
   auto* type = reinterpret_cast<PyTypeObject*>(State::of_object(self).get(Slot::kIteratorType));
-  auto* made = PyObject_New(IteratorObject, type);
+  PyObject* made = PyObject_New(PyObject, type);
   if (made == nullptr) throw ErrorSet{};
-  made->array = Ref::borrow(self).release();
-  ::new (&made->position) std::atomic<std::int64_t>(0);
-  return Ref::steal(reinterpret_cast<PyObject*>(made));
+  cast(made).array = Ref::borrow(self).release();
+  ::new (&cast(made).position) std::atomic<std::int64_t>(0);
+  return Ref::steal(made);
 }
 
 Ref make_iterator_type(PyObject* module) {
@@ -101,7 +101,7 @@ Ref make_iterator_type(PyObject* module) {
   };
   constexpr auto kFlags =
       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION;
-  PyType_Spec spec{"refarray.ArrayIterator", sizeof(IteratorObject), 0, kFlags, slots};
+  PyType_Spec spec{"refarray.ArrayIterator", kBasicSize<IteratorObject>, 0, kFlags, slots};
   return compat::make_immortal(check(compat::new_type(module, &spec)));
 }
 

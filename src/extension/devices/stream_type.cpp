@@ -11,6 +11,7 @@
 #include "extension/capi/args.hpp"
 #include "extension/capi/driver_calls.hpp"
 #include "extension/capi/methods.hpp"
+#include "extension/capi/own_struct.hpp"
 #include "extension/devices/exchange_arguments.hpp"
 #include "extension/objects/conversions.hpp"
 #include "runtime/runtime.hpp"
@@ -25,23 +26,23 @@ using runtime::StreamPtr;
 /// A Python object that owns a StreamPtr or an EventPtr.
 template <class Pointer>
 struct PointerObject {
-  PyObject head;
+  [[no_unique_address]] Head head;
   Pointer value;
 };
 
 template <class Pointer>
 Pointer& pointer_in(PyObject* self) noexcept {
-  return reinterpret_cast<PointerObject<Pointer>*>(self)->value;
+  return own_struct<PointerObject<Pointer>>(self)->value;
 }
 StreamPtr& stream_in(PyObject* self) noexcept { return pointer_in<StreamPtr>(self); }
 EventPtr& event_in(PyObject* self) noexcept { return pointer_in<EventPtr>(self); }
 
 template <class Pointer>
 Ref wrap(PyTypeObject* type, Pointer pointer) {
-  auto* self = PyObject_New(PointerObject<Pointer>, type);
+  PyObject* self = PyObject_New(PyObject, type);
   if (self == nullptr) throw ErrorSet{};
-  ::new (&self->value) Pointer(std::move(pointer));
-  return Ref::steal(reinterpret_cast<PyObject*>(self));
+  ::new (&pointer_in<Pointer>(self)) Pointer(std::move(pointer));
+  return Ref::steal(self);
 }
 
 template <class Pointer>
@@ -98,7 +99,7 @@ Ref make_type(PyObject* module, const char* name, const char* doc, PyMethodDef* 
   };
   slots.insert(slots.end(), extra);
   slots.push_back({0, nullptr});
-  PyType_Spec spec{name, static_cast<int>(sizeof(PointerObject<Pointer>)), 0,
+  PyType_Spec spec{name, kBasicSize<PointerObject<Pointer>>, 0,
                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, slots.data()};
   return compat::make_immortal(check(compat::new_type(module, &spec)));
 }

@@ -1,6 +1,7 @@
 // The module refarray._native (PEP 489 multi-phase initialization): its contents and its state.
 #include "extension/module/module.hpp"
 
+#include "core/memory/thread_stack.hpp"
 #include "core/memory/foreign_code.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
@@ -121,6 +122,9 @@ void fill(PyObject* module) {
   static_cast<void>(settings_are_read);
   core::set_foreign_caller(&call_foreign_code);
   core::set_driver_caller(&call_driver_code);
+  // CPython 3.14 ends the process where a quarter of a stack of 64 KiB is left, and raises at half.
+  static const bool share_is_set = (core::smallest_share = Py_Version < 0x030E0000 ? 4 : 2, true);
+  static_cast<void>(share_is_set);
   State& state = *::new (PyModule_GetState(module)) State;
   state.lease = InterpreterLease::of_current_interpreter();
   open_object_pool(state);
@@ -144,28 +148,13 @@ void fill(PyObject* module) {
   register_in_interpreter(module);
 }
 
-PyModuleDef* definition() noexcept {
-  // One definition per process, shared by all interpreters and immutable from here on.
-  static PyModuleDef_Slot slots[4] = {{Py_mod_exec, reinterpret_cast<void*>(slot<&fill>)},
-                                      {0, nullptr}};
-  static PyModuleDef module = [] {
-    std::size_t at = 1;
-    for (const PyModuleDef_Slot& extra : compat::kConcurrencySlots) slots[at++] = extra;
-    PyModuleDef out{
-        PyModuleDef_HEAD_INIT, "refarray._native", kModuleDoc, sizeof(State), nullptr, slots,
-        traverse_module,       clear_module,       free_module};
-    return out;
-  }();
-  return &module;
+ModuleDefinition& definition() noexcept {
+  static ModuleDefinition module(
+      {"refarray._native", kModuleDoc, slot<&fill>, traverse_module, clear_module, free_module});
+  return module;
 }
 
 }  // namespace
 }  // namespace refarray::extension
 
-PyMODINIT_FUNC PyInit__native() {
-  // Only once per process: PyModuleDef_Init() writes to the definition, and two interpreters with
-  // their own GILs may import the module at the same time.
-  static PyObject* const ready = (refarray::extension::prepare_namespaces(),
-                                  PyModuleDef_Init(refarray::extension::definition()));
-  return ready;
-}
+REFARRAY_ENTRY_POINT(_native) { return refarray::extension::definition().entry(); }

@@ -1,12 +1,9 @@
 // What the modules of all namespaces have in common.
 #pragma once
 
-#include "extension/capi/state.hpp"
+#include "extension/capi/module_definition.hpp"
 
 namespace refarray::extension {
-
-/// To be called once per process before the first namespace: sets up the definition of the modules.
-void prepare_namespaces() noexcept;
 
 /// Lets new arrays of the state use the object pool, where the interpreter has one.
 void open_object_pool(State& state) noexcept;
@@ -14,7 +11,7 @@ void open_object_pool(State& state) noexcept;
 /// Adds the functions of the default namespace, bound to the module.
 void add_functions(PyObject* module);
 
-// Slots of a PyModuleDef whose state is a State.
+// Parts of the definition of a module whose state is a State.
 int traverse_module(PyObject* module, visitproc visit, void* argument) noexcept;
 int clear_module(PyObject* module) noexcept;
 void free_module(void* module) noexcept;

@@ -33,18 +33,10 @@ void free_namespace(void* module) noexcept {
   if (state != nullptr) free_watched_arrays(*state);
 }
 
-PyModuleDef* definition() noexcept {
-  // One definition per process, shared by all interpreters and immutable after the first use.
-  static PyModuleDef_Slot slots[4] = {{0, nullptr}};
-  static PyModuleDef module = [] {
-    std::size_t at = 0;
-    for (const PyModuleDef_Slot& each : compat::kConcurrencySlots) slots[at++] = each;
-    PyModuleDef out{
-        PyModuleDef_HEAD_INIT, "refarray._namespace", nullptr,       sizeof(State), nullptr, slots,
-        traverse_module,       clear_module,          free_namespace};
-    return out;
-  }();
-  return &module;
+ModuleDefinition& definition() noexcept {
+  static ModuleDefinition module(
+      {"refarray._namespace", nullptr, nullptr, traverse_module, clear_module, free_namespace});
+  return module;
 }
 
 struct Arguments {
@@ -272,15 +264,12 @@ void fill(PyObject* module, PyObject* base, const Arguments& from) {
 Ref make_namespace(PyObject* base, PyObject* const* args, Py_ssize_t nargs) {
   if (nargs != 4) core::fail(Fault::kType, "_make_namespace() takes 4 arguments");
   const Arguments from{args[0], args[1], to_modes(args[2]), args[3]};
-  Ref module = check(calling([&] { return PyModule_FromDefAndSpec(definition(), from.spec); }));
-  check(PyModule_ExecDef(module.get(), definition()));  // allocates the state
+  Ref module = definition().make(from.spec);
   fill(module.get(), base, from);
   return module;
 }
 
 }  // namespace
-
-void prepare_namespaces() noexcept { PyModuleDef_Init(definition()); }
 
 PyMethodDef kNamespaceFunctions[] = {
     {"_make_namespace", method<&make_namespace>(), METH_FASTCALL, nullptr},

@@ -15,22 +15,23 @@ namespace {
 static_assert(compat::kFreeThreading || sizeof(ArrayObject) == 64,
               "an array of rank 4 must fit 128 bytes");
 
-ArrayObject* cast(PyObject* self) noexcept { return reinterpret_cast<ArrayObject*>(self); }
+ArrayObject* cast(PyObject* self) noexcept { return own_struct<ArrayObject>(self); }
 
 /// An array of a namespace with poisoned views, listed there; nullptr with MemoryError set when out
 /// of memory.
-[[gnu::cold, gnu::noinline]] ArrayObject* allocate_watched(const State& state,
-                                                           Py_ssize_t ndim) noexcept {
-  ArrayObject* self = PyObject_NewVar(ArrayObject, state.array_type(), ndim);
-  if (self == nullptr) return nullptr;
+[[gnu::cold, gnu::noinline]] PyObject* allocate_watched(const State& state,
+                                                        Py_ssize_t ndim) noexcept {
+  PyObject* object = new_var_object<ArrayObject>(state.array_type(), ndim);
+  if (object == nullptr) return nullptr;
+  ArrayObject* self = cast(object);
   self->storage = nullptr;
   self->weakrefs = nullptr;
   self->bits = state.object_bits;
   try {  // boundary: callers expect nullptr
-    watch(state, reinterpret_cast<PyObject*>(self));
-    return self;
+    watch(state, object);
+    return object;
   } catch (const std::bad_alloc&) {
-    Ref::steal(reinterpret_cast<PyObject*>(self));
+    Ref::steal(object);
     PyErr_NoMemory();
     return nullptr;
   }
@@ -44,10 +45,10 @@ ArrayObject* cast(PyObject* self) noexcept { return reinterpret_cast<ArrayObject
 // Both are out of line, with a call at the end: pooled objects, and so most exchanges, do not pay
 // for the test.
 
-[[gnu::noinline]] ArrayObject* allocate_unpooled(const State& state, Py_ssize_t ndim) noexcept {
+[[gnu::noinline]] PyObject* allocate_unpooled(const State& state, Py_ssize_t ndim) noexcept {
   if (state.watched != nullptr) [[unlikely]]
     return allocate_watched(state, ndim);
-  return PyObject_NewVar(ArrayObject, state.array_type(), ndim);
+  return new_var_object<ArrayObject>(state.array_type(), ndim);
 }
 
 [[gnu::noinline]] void free_unpooled(PyObject* self) noexcept {
@@ -57,18 +58,18 @@ ArrayObject* cast(PyObject* self) noexcept { return reinterpret_cast<ArrayObject
 }
 
 /// nullptr with MemoryError set when out of memory.
-ArrayObject* allocate(const State& state, Py_ssize_t ndim) noexcept {
-  ArrayObject* self = nullptr;
+PyObject* allocate(const State& state, Py_ssize_t ndim) noexcept {
+  PyObject* object = nullptr;
   void* pooled = state.pools_objects() ? object_pool.take(ndim) : nullptr;
   if (pooled != nullptr) {
     PyObject_InitVar(static_cast<PyVarObject*>(pooled), state.array_type(), ndim);
-    self = static_cast<ArrayObject*>(pooled);
+    object = static_cast<PyObject*>(pooled);
   } else {
-    self = allocate_unpooled(state, ndim);
-    if (self == nullptr) return nullptr;
+    object = allocate_unpooled(state, ndim);
+    if (object == nullptr) return nullptr;
   }
-  self->weakrefs = nullptr;
-  return self;
+  cast(object)->weakrefs = nullptr;
+  return object;
 }
 
 [[gnu::noinline]] void destroy_without_gil(core::Storage* storage) noexcept {
@@ -119,11 +120,12 @@ void set_storage(PyObject* array, core::StoragePtr storage) noexcept {
 
 Ref make_array(const State& state, const core::ArrayView& view, core::StoragePtr storage,
                bool first) {
-  ArrayObject* self = allocate(state, view.ndim);
-  if (self == nullptr) {
+  PyObject* object = allocate(state, view.ndim);
+  if (object == nullptr) {
     drop_storage(std::move(storage));
     throw ErrorSet{};
   }
+  ArrayObject* self = cast(object);
   self->data = view.data;
   self->dtype = view.dtype;
   self->bits = static_cast<std::uint8_t>(state.object_bits | (view.bit & ObjectBits::kBit) |
@@ -133,15 +135,16 @@ Ref make_array(const State& state, const core::ArrayView& view, core::StoragePtr
     self->dims()[i] = view.shape[i];
     self->dims()[view.ndim + i] = view.strides[i];
   }
-  set_storage(reinterpret_cast<PyObject*>(self), std::move(storage));
-  return Ref::steal(reinterpret_cast<PyObject*>(self));
+  set_storage(object, std::move(storage));
+  return Ref::steal(object);
 }
 
-Ref alias_array(const State& state, PyObject* object) {
-  ArrayObject* from = cast(object);
-  const Py_ssize_t ndim = Py_SIZE(object);
-  ArrayObject* self = allocate(state, ndim);
-  if (self == nullptr) throw ErrorSet{};
+Ref alias_array(const State& state, PyObject* aliased) {
+  ArrayObject* from = cast(aliased);
+  const Py_ssize_t ndim = items_of<ArrayObject>(aliased);
+  PyObject* object = allocate(state, ndim);
+  if (object == nullptr) throw ErrorSet{};
+  ArrayObject* self = cast(object);
   if constexpr (!compat::kFreeThreading) self->storage = from->storage;
   self->data = from->data;
   self->dtype = from->dtype;
@@ -149,16 +152,18 @@ Ref alias_array(const State& state, PyObject* object) {
   self->bits = static_cast<std::uint8_t>(state.object_bits | (from->bits & kOfView));
   for (Py_ssize_t i = 0; i < 2 * ndim; ++i) self->dims()[i] = from->dims()[i];
   if constexpr (compat::kFreeThreading)
-    set_storage(reinterpret_cast<PyObject*>(self), core::StoragePtr::share(from->storage));
+    set_storage(object, core::StoragePtr::share(from->storage));
   else
     self->storage->retain();
-  return Ref::steal(reinterpret_cast<PyObject*>(self));
+  return Ref::steal(object);
 }
 
 std::size_t bytes_owned(PyObject* object) noexcept {
   const ArrayObject* self = cast(object);
-  const auto axes = 2 * static_cast<std::size_t>(Py_SIZE(object));
-  const std::size_t size = sizeof(ArrayObject) + axes * sizeof(std::int64_t);
+  const auto axes = 2 * static_cast<std::size_t>(items_of<ArrayObject>(object));
+  const auto* end = reinterpret_cast<const std::byte*>(self + 1);
+  const auto fixed = static_cast<std::size_t>(end - reinterpret_cast<std::byte*>(object));
+  const std::size_t size = fixed + axes * sizeof(std::int64_t);
   const bool counts = self->first() || self->storage->is_last_reference();
   return counts ? size + self->storage->host_block() : size;
 }
@@ -169,7 +174,7 @@ void array_dealloc(PyObject* object) noexcept {
   const Ref type =
       Ref::steal(reinterpret_cast<PyObject*>(Py_TYPE(object)));  // instances own their heap type
   core::Storage* storage = self->storage;
-  const Py_ssize_t ndim = Py_SIZE(object);
+  const Py_ssize_t ndim = items_of<ArrayObject>(object);
   if (!self->pooled() || !object_pool.give(object, ndim)) free_unpooled(object);
   if (storage != nullptr && storage->drop()) destroy_storage(storage);
 }
@@ -188,9 +193,8 @@ void watch(const State& state, PyObject* array) { state.watched->add(array); }
 void unwatch(PyObject* array) noexcept { State::of_object(array).watched->remove(array); }
 
 void set_watched_storage(PyObject* array, core::Storage* storage) noexcept {
-  State::of_object(array).watched->locked([&](const std::vector<PyObject*>&) {
-    reinterpret_cast<ArrayObject*>(array)->storage = storage;
-  });
+  State::of_object(array).watched->locked(
+      [&](const std::vector<PyObject*>&) { cast(array)->storage = storage; });
 }
 
 }  // namespace refarray::extension

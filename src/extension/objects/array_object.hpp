@@ -6,16 +6,17 @@
 
 #include "core/array.hpp"
 #include "extension/capi/compat.hpp"
+#include "extension/capi/own_struct.hpp"
 #include "extension/capi/state.hpp"
 
 namespace refarray::extension {
 
-/// Shape and strides follow the struct (ob_size is ndim), so an array is a single allocation of
-/// 64 + 16 * ndim bytes. It references no Python object except its type, so the garbage collector
-/// does not track it; docs/lifetime.md has the consequence for cycles through its storage. Only
-/// array_object.hpp and array_object.cpp access the fields.
+/// Shape and strides follow the struct (the number of items is ndim), so an array is a single
+/// allocation of 64 + 16 * ndim bytes. It references no Python object except its type, so the
+/// garbage collector does not track it; docs/lifetime.md has the consequence for cycles through its
+/// storage. Only array_object.hpp and array_object.cpp access the fields.
 struct ArrayObject {
-  PyVarObject head;
+  VarHead head;
   PyObject* weakrefs;
   core::Storage* storage;  // one reference; nullptr only during construction
   std::byte* data;
@@ -36,8 +37,8 @@ inline bool is_array(const State& state, PyObject* object) noexcept {
 
 /// A view of `object`, which must be an array; valid while `object` is alive.
 inline core::ArrayView view_of(PyObject* object) noexcept {
-  auto* self = reinterpret_cast<ArrayObject*>(object);
-  const auto ndim = static_cast<int>(Py_SIZE(object));
+  auto* self = own_struct<ArrayObject>(object);
+  const auto ndim = static_cast<int>(items_of<ArrayObject>(object));
   const std::int64_t* dims = self->dims();
   return {self->storage,    self->data, self->dtype, self->bit(),
           self->readonly(), ndim,       dims,        dims + ndim};
@@ -45,23 +46,23 @@ inline core::ArrayView view_of(PyObject* object) noexcept {
 
 /// The device of an array's memory.
 inline core::Device memory_device(PyObject* object) noexcept {
-  const core::Storage* storage = reinterpret_cast<ArrayObject*>(object)->storage;
+  const core::Storage* storage = own_struct<ArrayObject>(object)->storage;
   return storage == nullptr ? core::Device{} : storage->device();
 }
 
 /// Whether the array is on a virtual device: only its namespace reads its memory.
 inline bool is_off_host(PyObject* object) noexcept {
-  return (reinterpret_cast<ArrayObject*>(object)->bits & ObjectBits::kOffHost) != 0;
+  return (own_struct<ArrayObject>(object)->bits & ObjectBits::kOffHost) != 0;
 }
 
 /// Whether the array is of a namespace with poisoned views.
 inline bool is_watched(PyObject* object) noexcept {
-  return (reinterpret_cast<ArrayObject*>(object)->bits & ObjectBits::kWatched) != 0;
+  return (own_struct<ArrayObject>(object)->bits & ObjectBits::kWatched) != 0;
 }
 
 /// A new reference to the array's storage.
 inline core::StoragePtr share_storage(PyObject* object) noexcept {
-  return core::StoragePtr::share(reinterpret_cast<ArrayObject*>(object)->storage);
+  return core::StoragePtr::share(own_struct<ArrayObject>(object)->storage);
 }
 
 /// A new array object. Takes ownership of `storage`, and drops it when this throws; ignores

@@ -10,6 +10,7 @@
 
 #include "extension/capi/lookup.hpp"
 #include "extension/capi/methods.hpp"
+#include "extension/capi/own_struct.hpp"
 #include "extension/objects/conversions.hpp"
 #include "refarray/core/device.hpp"
 
@@ -30,11 +31,11 @@ Support pickling: the object is pickled as its name.)doc";
 /// and the collector must see the cycle type -> module -> object -> type when the interpreter ends.
 template <class Value>
 struct ValueObject {
-  PyObject head;
+  [[no_unique_address]] Head head;
   std::atomic<Py_hash_t> hash;  // -1: not computed yet; racing threads compute the same value
   Value value;
 
-  static ValueObject* cast(PyObject* self) noexcept { return reinterpret_cast<ValueObject*>(self); }
+  static ValueObject* cast(PyObject* self) noexcept { return own_struct<ValueObject>(self); }
 };
 
 template <class Value>
@@ -44,12 +45,13 @@ const Value& value_in(PyObject* self) noexcept {
 
 template <class Value>
 Ref new_value_object(PyTypeObject* type, const Value& value) {
-  auto* self = compat::park_at_exit([type] { return PyObject_GC_New(ValueObject<Value>, type); });
-  if (self == nullptr) throw ErrorSet{};
+  PyObject* object = compat::park_at_exit([type] { return PyObject_GC_New(PyObject, type); });
+  if (object == nullptr) throw ErrorSet{};
+  auto* self = ValueObject<Value>::cast(object);
   self->hash.store(-1, std::memory_order_relaxed);
   self->value = value;
-  PyObject_GC_Track(self);
-  return Ref::steal(reinterpret_cast<PyObject*>(self));
+  PyObject_GC_Track(object);
+  return Ref::steal(object);
 }
 
 int traverse_value(PyObject* self, visitproc visit, void* arg) noexcept {
@@ -134,7 +136,7 @@ Ref make_value_type(PyObject* module, const char* name, const char* doc, PyGetSe
       {Py_tp_methods, methods},
       {0, nullptr},
   };
-  PyType_Spec spec{name, static_cast<int>(sizeof(ValueObject<Value>)), 0,
+  PyType_Spec spec{name, kBasicSize<ValueObject<Value>>, 0,
                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE, slots};
   return compat::make_immortal(check(compat::new_type(module, &spec)));
 }
@@ -316,7 +318,7 @@ Ref make_strict_type(PyObject* module) {
       {Py_tp_methods, methods},
       {0, nullptr},
   };
-  PyType_Spec spec{"refarray_strict.DType", static_cast<int>(sizeof(ValueObject<DType>)), 0,
+  PyType_Spec spec{"refarray_strict.DType", kBasicSize<ValueObject<DType>>, 0,
                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE |
                        Py_TPFLAGS_DISALLOW_INSTANTIATION,
                    slots};

@@ -12,14 +12,13 @@ namespace adversary {
 namespace {
 
 struct ApiObject {
-  PyObject_HEAD const DLPackExchangeAPI* table;
+  [[no_unique_address]] Head head;
+  const DLPackExchangeAPI* table;
 };
 
 constexpr std::uintptr_t kUnwritten = 0xDDDDDDDDDDDDDDDD;
 
-const DLPackExchangeAPI& api_of(PyObject* self) {
-  return *reinterpret_cast<ApiObject*>(self)->table;
-}
+const DLPackExchangeAPI& api_of(PyObject* self) { return *struct_of<ApiObject>(self).table; }
 ModuleState& state_from(PyObject* self) {
   return *static_cast<ModuleState*>(PyType_GetModuleState(Py_TYPE(self)));
 }
@@ -39,7 +38,7 @@ PyObject* api_new(PyObject* module, PyObject* type) {
   return guarded([&] {
     const DLPackExchangeAPI& table = table_of_type(type);
     Ref out(allocate(state_of(module).api_type));
-    reinterpret_cast<ApiObject*>(out.get())->table = &table;
+    struct_of<ApiObject>(out.get()).table = &table;
     return out.release();
   });
 }
@@ -74,12 +73,12 @@ PyObject* api_from_py(PyObject* self, PyObject* object) {
 PyObject* api_to_py(PyObject* self, PyObject* from) {
   return guarded([&] {
     const bool owned = PyObject_TypeCheck(from, state_from(self).owned_type) != 0;
-    void* managed = owned ? reinterpret_cast<OwnedObject*>(from)->managed
-                          : issue(*reinterpret_cast<TensorObject*>(from));
+    void* managed =
+        owned ? struct_of<OwnedObject>(from).managed : issue(struct_of<TensorObject>(from));
     void* out = nullptr;
     succeeded(api_of(self).managed_tensor_to_py_object_no_sync(
         static_cast<DLManagedTensorVersioned*>(managed), &out));
-    if (owned) reinterpret_cast<OwnedObject*>(from)->managed = nullptr;
+    if (owned) struct_of<OwnedObject>(from).managed = nullptr;
     return Ref(static_cast<PyObject*>(out)).release();
   });
 }
@@ -114,7 +113,7 @@ PyObject* api_allocate(PyObject* self, PyObject* args, PyObject* kwargs) {
     Errors errors;
     DLManagedTensorVersioned* made = nullptr;
     int code = 1;
-    DLTensor* tensor = reinterpret_cast<TensorObject*>(prototype)->tensor->dl_tensor();
+    DLTensor* tensor = struct_of<TensorObject>(prototype).tensor->dl_tensor();
     const auto allocate = [&, table = &api_of(self)] {
       code = table->managed_tensor_allocator(tensor, &made, &errors,
                                              with_set_error != 0 ? collect_error : nullptr);
@@ -219,7 +218,7 @@ PyType_Slot api_slots[] = {
     {Py_tp_dealloc, reinterpret_cast<void*>(release)},
     {0, nullptr},
 };
-PyType_Spec api_spec = {"adversary.Api", sizeof(ApiObject), 0,
+PyType_Spec api_spec = {"adversary.Api", kBasicSize<ApiObject>, 0,
                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, api_slots};
 
 PyMethodDef functions[] = {

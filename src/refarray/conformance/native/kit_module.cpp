@@ -114,31 +114,11 @@ int clear(PyObject* module) {
   return 0;
 }
 
-PyModuleDef_Slot slots[] = {
-    {Py_mod_exec, reinterpret_cast<void*>(execute)},
-#ifdef Py_mod_multiple_interpreters
-    {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
-#endif
-#ifdef Py_mod_gil
-    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
-#endif
-    {0, nullptr},
-};
-
-PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT,
-    "adversary",
-    "Malformed DLPack producers and strict consumers, for tests.",
-    sizeof(ModuleState),
-    nullptr,
-    slots,
-    traverse,
-    clear,
-    nullptr,
-};
-
 }  // namespace
 
-PyObject* new_module() { return PyModuleDef_Init(&definition); }
+Definition* new_module() {
+  return define({"adversary", "Malformed DLPack producers and strict consumers, for tests.",
+                 sizeof(ModuleState), execute, traverse, clear});
+}
 
 }  // namespace adversary

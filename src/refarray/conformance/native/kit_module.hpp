@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "fake_tensor.hpp"
+#include "module_abi.hpp"
 
 namespace adversary {
 
@@ -125,13 +126,15 @@ inline constexpr std::int32_t kMostAxes = 64;
 
 /// The Python object of a FakeTensor; __dlpack_device__() returns `device`.
 struct TensorObject {
-  PyObject_HEAD FakeTensor* tensor;
+  [[no_unique_address]] Head head;
+  FakeTensor* tensor;
   PyObject* device;
 };
 
 /// A managed tensor that this module consumed and whose deleter it must call.
 struct OwnedObject {
-  PyObject_HEAD void* managed;
+  [[no_unique_address]] Head head;
+  void* managed;
   bool versioned;
 };
 
@@ -168,8 +171,8 @@ void add_native_method(PyObject* module);
 void add_parts(PyObject* module, ModuleState& state);
 PyTypeObject* add_type(PyObject* module, PyType_Spec& spec);
 void add_functions(PyObject* module, PyMethodDef* functions);
-/// The module definition, for PyInit_….
-PyObject* new_module();
+/// What the entry point returns.
+Definition* new_module();
 
 /// tp_alloc and tp_dealloc of a heap type in the limited API. Fields are zero-initialized.
 PyObject* allocate(PyTypeObject* type);

@@ -13,7 +13,7 @@
 namespace adversary {
 namespace {
 
-OwnedObject& self_of(PyObject* self) { return *reinterpret_cast<OwnedObject*>(self); }
+OwnedObject& self_of(PyObject* self) { return struct_of<OwnedObject>(self); }
 
 /// Takes the managed tensor out of the Python object; NULL if it was taken before.
 void* release_managed(OwnedObject& owned) noexcept { return std::exchange(owned.managed, nullptr); }
@@ -184,7 +184,7 @@ PyType_Slot owned_slots[] = {
     {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
     {0, nullptr},
 };
-PyType_Spec owned_spec = {"adversary.Owned", sizeof(OwnedObject), 0,
+PyType_Spec owned_spec = {"adversary.Owned", kBasicSize<OwnedObject>, 0,
                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, owned_slots};
 
 PyMethodDef functions[] = {

@@ -7,4 +7,4 @@ void add_parts(PyObject*, ModuleState&) {}
 
 }  // namespace adversary
 
-PyMODINIT_FUNC PyInit__adversary() { return adversary::new_module(); }
+ADVERSARY_ENTRY_POINT(_adversary) { return adversary::new_module(); }

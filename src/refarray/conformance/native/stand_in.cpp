@@ -268,11 +268,12 @@ void StandIn::release_capsule(bool taken) noexcept {
 }
 
 struct StandInObject {
-  PyObject_HEAD StandIn* stand_in;
+  [[no_unique_address]] Head head;
+  StandIn* stand_in;
   bool issued;
 };
 
-StandInObject& self_of(PyObject* self) { return *reinterpret_cast<StandInObject*>(self); }
+StandInObject& self_of(PyObject* self) { return struct_of<StandInObject>(self); }
 
 /// Destructor of the consumer's capsule. If it was not consumed, the producer's capsule deletes the
 /// tensor.
@@ -398,7 +399,7 @@ PyType_Slot type_slots[] = {
     {Py_tp_dealloc, reinterpret_cast<void*>(release)},
     {0, nullptr},
 };
-PyType_Spec type_spec = {"adversary.StandIn", sizeof(StandInObject), 0,
+PyType_Spec type_spec = {"adversary.StandIn", kBasicSize<StandInObject>, 0,
                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, type_slots};
 
 PyMethodDef functions[] = {

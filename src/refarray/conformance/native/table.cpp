@@ -11,7 +11,8 @@ namespace adversary {
 namespace {
 
 struct TableObject {
-  PyObject_HEAD DLPackExchangeAPI* table;  // lives as long as the process (CAPI-04)
+  [[no_unique_address]] Head head;
+  DLPackExchangeAPI* table;  // lives as long as the process (CAPI-04)
 };
 
 constexpr std::uintptr_t kPoison = 0xDDDDDDDDDDDDDDDD;
@@ -33,8 +34,7 @@ int from_py_give(void* object, DLManagedTensorVersioned** out) {
   return status_of([&] {
     const Ref tensor(PyObject_GetAttrString(static_cast<PyObject*>(object), "tensor"));
     if (!is_tensor(tensor.get())) fail(PyExc_TypeError, "`tensor` is not an adversary.Tensor");
-    *out = static_cast<DLManagedTensorVersioned*>(
-        issue(*reinterpret_cast<TensorObject*>(tensor.get())));
+    *out = static_cast<DLManagedTensorVersioned*>(issue(struct_of<TensorObject>(tensor.get())));
   });
 }
 template <int Code>
@@ -97,7 +97,7 @@ DLPackManagedTensorFromPyObjectNoSync choose_from_py(std::string_view name) {
   fail(PyExc_ValueError, "unknown from_py function");
 }
 
-TableObject& table_of(PyObject* self) { return *reinterpret_cast<TableObject*>(self); }
+TableObject& table_of(PyObject* self) { return struct_of<TableObject>(self); }
 
 /// Keywords: version, prev (a Table or "self"), from_py (a name in kFromPy), missing and poisoned
 /// (member names), unmapped (everything after the header is inaccessible).
@@ -171,7 +171,7 @@ PyType_Slot table_slots[] = {
     {Py_tp_dealloc, reinterpret_cast<void*>(release)},
     {0, nullptr},
 };
-PyType_Spec table_spec = {"adversary.Table", sizeof(TableObject), 0,
+PyType_Spec table_spec = {"adversary.Table", kBasicSize<TableObject>, 0,
                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, table_slots};
 
 PyMethodDef functions[] = {

@@ -23,7 +23,7 @@ struct Draft {
   bool destructor = true;
 };
 
-TensorObject& self_of(PyObject* self) { return *reinterpret_cast<TensorObject*>(self); }
+TensorObject& self_of(PyObject* self) { return struct_of<TensorObject>(self); }
 
 bool to_bool(PyObject* value) {
   if (!PyBool_Check(value)) fail(PyExc_TypeError, "%R is not a bool", value);
@@ -264,7 +264,7 @@ PyType_Slot tensor_slots[] = {
     {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
     {0, nullptr},
 };
-PyType_Spec tensor_spec = {"adversary.Tensor", sizeof(TensorObject), 0,
+PyType_Spec tensor_spec = {"adversary.Tensor", kBasicSize<TensorObject>, 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, tensor_slots};
 
 /// How often the deleter must run: once, if the tensor was exported under a name that consumers
