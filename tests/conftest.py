@@ -9,6 +9,7 @@ import os
 import select
 import signal
 import sys
+import tomllib
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -84,6 +85,9 @@ def choose_examples(config: pytest.Config) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     choose_examples(config)
     config.addinivalue_line("markers", "req(*ids): the requirements that a test covers")
+    # Here, because `-m` may name them when no test of tests/partners runs.
+    for name in tomllib.loads((HERE / "partners" / "limits.toml").read_text(encoding="utf-8")):
+        config.addinivalue_line("markers", f"{name}: needs the partner {name}")
     config.addinivalue_line(
         "markers",
         "not_sanitized(reason): cannot run in a process with a sanitizer",

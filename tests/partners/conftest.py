@@ -1,4 +1,4 @@
-"""Registers one marker per partner and provides the partner modules; a missing one fails its tests.
+"""Provides the partner modules; a missing one fails its tests.
 
 A run that has only some partners selects them: `pytest tests/partners -m "numpy or tvm_ffi"`.
 """
@@ -19,8 +19,6 @@ HEAVY = Path(__file__).resolve().parent / "heavy"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    for name in limits.PARTNERS:
-        config.addinivalue_line("markers", f"{name}: needs the partner {name}")
     config.addinivalue_line("markers", "quirk(id): shows what limits.toml records under this id")
 
 
