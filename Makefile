@@ -201,7 +201,7 @@ gate-mutants: $(VENV)/$(if $(OWN_BUILD),build,package) $(VENV)/test ## broken pr
 	$(BIN)/python tools/gates/mutants $(TESTS) $(if $(RECORD),--record) --folder $(or $(FOLDER),src/) \
 	  --limit $(or $(LIMIT),300) --seed $(or $(SEED),32)
 
-gate-fuzz: $(VENV)/build ## libFuzzer on import, copy, layout, computations, products and indexing, and on calls with hostile arguments: FUZZ_RUNS executions (10000000) in two processes; FUZZ_TARGET=extension, FUZZ_SECONDS=18000, FUZZ_RANDOM=1000000000 more without a fuzzer
+gate-fuzz: $(VENV)/build ## libFuzzer on import, copy, layout, computations, products and indexing, on calls with hostile arguments and headers of files: FUZZ_RUNS executions (10000000) in two processes; FUZZ_TARGET=extension, FUZZ_SECONDS=18000, FUZZ_RANDOM=1000000000 more without a fuzzer
 	$(BIN)/python tools/gates/fuzz.py
 
 gate-refleak: $(VENV)/build $(VENV)/test ## repeat every partner-free test: no memory block, reference or descriptor may leak

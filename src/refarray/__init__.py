@@ -22,6 +22,7 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "LinAlgError",
+    "NamedArrays",
     "NoCopyError",
     "Stream",
     "VirtualDevice",
@@ -151,6 +152,7 @@ __all__ = [
     "max",
     "maximum",
     "mean",
+    "memmap",
     "meshgrid",
     "min",
     "minimum",
@@ -165,6 +167,7 @@ __all__ = [
     "not_equal",
     "ones",
     "ones_like",
+    "open",
     "permute_dims",
     "pi",
     "positive",
@@ -180,6 +183,7 @@ __all__ = [
     "result_type",
     "roll",
     "round",
+    "save",
     "searchsorted",
     "set_copy_threads",
     "set_host_computation",
@@ -253,10 +257,14 @@ _LAZY = {
     "ledger": "_ledger",
     "Ledger": "_ledger",
     "LedgerError": "_ledger",
+    "memmap": "_files.reading",
+    "NamedArrays": "_files.reading",
     "namespace": "_namespaces.modes",
     "inspect": "_inspect",
+    "open": "_files.reading",
     "printoptions": "_display.text",
     "register_numpy_dtypes": "_numpy",
+    "save": "_files.writing",
     "synchronize": "_streams",
     "use_allocator": "_allocators",
     "use_stream": "_streams",
@@ -274,6 +282,8 @@ if TYPE_CHECKING:
     from refarray._devices import DLDeviceType
     from refarray._display.text import printoptions
     from refarray._doctor import doctor
+    from refarray._files.reading import NamedArrays, memmap, open  # noqa: A004
+    from refarray._files.writing import save
     from refarray._info import finfo, iinfo
     from refarray._inspect import inspect
     from refarray._ledger import Ledger, LedgerError, ledger

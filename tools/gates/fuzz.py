@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The gate `fuzz`: libFuzzer over import, copy, layout, computations, products, indexing and shared
-memory, and over calls of the extension with hostile arguments.
+memory, over calls of the extension with hostile arguments, and over headers of files.
 
 Two processes run at once. FUZZ_RUNS executions in all (10,000,000 unless given), or FUZZ_SECONDS
 for each target; FUZZ_TARGET=extension runs that target only. FUZZ_RANDOM=1000000000 then runs as
@@ -35,12 +35,14 @@ SHARES = {
     "compute": 0.02,
     "copy": 0.1,
     "extension": 0.1,
-    "import": 0.33,
+    "files": 0.1,
+    "import": 0.28,
     "index": 0.03,
-    "layout": 0.31,
+    "layout": 0.26,
     "product": 0.01,
     "shared": 0.1,
 }
+PYTHON = ("extension", "files")  # targets written in Python, in folders of their names
 VALIDATOR = ("import", "layout")  # what decides whether a tensor from outside is taken
 BATCH = 10_000_000  # random inputs of a process, which has a seed of its own
 #: The interpreter leaks at exit. Calls that ask for much memory get MemoryError at once.
@@ -97,9 +99,9 @@ def environment_of(target: str, folder: Path) -> dict[str, str]:
     # Frames unwound by an exception pile up on the fake stack, and detecting use after return
     # would take five times as long as the rest. The gate asan detects it.
     options = "allocator_may_return_null=1:quarantine_size_mb=8:detect_stack_use_after_return=0"
-    if target != "extension":
+    if target not in PYTHON:
         return environment(folder, ASAN_OPTIONS=options)
-    path = os.pathsep.join([str(folder / "python"), str(TESTS / "fuzz" / "extension")])
+    path = os.pathsep.join([str(folder / "python"), str(TESTS / "fuzz" / target)])
     options += EXTENSION_OPTIONS
     return environment(folder, ASAN_OPTIONS=options, PYTHONPATH=path, PYTHONMALLOC="malloc")
 

@@ -180,9 +180,10 @@ void replace(std::vector<PyMethodDef>& table, const PyMethodDef* others) {
 }
 
 std::vector<PyMethodDef> make_methods(const Modes& modes) {
-  std::vector<PyMethodDef> out = joined<PyMethodDef>(
-      {kManipulationMethods, kCopyMethods, kElementMethods, kByteMethods, kPickleMethods,
-       kExportMethods, kNumpyMethods, kNamespaceMethods, kSharedMethods, kOwnMethods});
+  std::vector<PyMethodDef> out =
+      joined<PyMethodDef>({kManipulationMethods, kCopyMethods, kElementMethods, kByteMethods,
+                           kPickleMethods, kExportMethods, kNumpyMethods, kNamespaceMethods,
+                           kSharedMethods, kFileMethods, kOwnMethods});
   if (modes.strict) {
     out = of_standard(std::move(out));
     replace(out, kStrictExportMethods);

@@ -13,6 +13,7 @@ extern PyMethodDef kCreationFunctions[];      // creation/creation.cpp
 extern PyMethodDef kManipulationFunctions[];  // array/manipulation.cpp
 extern PyMethodDef kBufferFunctions[];        // interop/buffer.cpp: from_buffer
 extern PyMethodDef kInterfaceFunctions[];     // interop/array_interface.cpp
+extern PyMethodDef kFileFunctions[];          // interop/files.cpp: private
 extern PyMethodDef kImportFunctions[];        // dlpack/dlpack_import.cpp: from_dlpack, from_capsule
 extern PyMethodDef kExportFunctions[];        // dlpack/dlpack_export.cpp: to_capsule
 extern PyMethodDef kStreamFunctions[];        // devices/stream_type.cpp: private
@@ -41,6 +42,7 @@ extern PyMethodDef kByteMethods[];       // array/bytes.cpp: tobytes, view, __si
 extern PyMethodDef kPickleMethods[];     // array/pickle.cpp: __reduce_ex__, __copy__, __deepcopy__
 extern PyMethodDef kExportMethods[];     // dlpack/dlpack_export.cpp: __dlpack__, __dlpack_device__
 extern PyMethodDef kNumpyMethods[];      // interop/numpy.cpp: __array__, numpy
+extern PyMethodDef kFileMethods[];       // interop/files.cpp: flush
 extern PyMethodDef kNamespaceMethods[];  // array/dtype_functions.cpp: __array_namespace__
 extern PyGetSetDef kArrayGetters[];      // array/getters.cpp
 Ref cuda_array_interface(PyObject* self, void*);  // interop/cuda_array_interface.cpp

@@ -90,7 +90,7 @@ void open_object_pool(State& state) noexcept {
 void add_functions(PyObject* module) {
   for (PyMethodDef* table :
        {kCreationFunctions, kManipulationFunctions, kCopyFunctions, kBufferFunctions,
-        kInterfaceFunctions, kImportFunctions, kExportFunctions, kInspectFunctions,
+        kFileFunctions, kInterfaceFunctions, kImportFunctions, kExportFunctions, kInspectFunctions,
         kPickleFunctions, kCopySettingFunctions, kCopyBenchmarkFunctions, kStreamFunctions,
         kDeviceFunctions, kDtypeFunctions, kRangeFunctions}) {
     check(PyModule_AddFunctions(module, table));

@@ -26,8 +26,9 @@ LAZY_IN_STANDARD = ("__array_namespace_info__", "finfo", "iinfo")
 NOT_IN_NAMESPACES = {
     *("__version__", "build_info", "doctor", "empty_cache", "get_copy_threads"),
     *("get_cmake_dir", "get_host_computation", "get_include", "get_pkgconfig_dir", "Ledger"),
-    *("LedgerError", "ledger", "namespace", "register_numpy_dtypes", "set_copy_threads"),
-    *("set_host_computation", "VirtualDevice"),
+    *("LedgerError", "ledger", "memmap", "NamedArrays", "namespace", "open"),
+    *("register_numpy_dtypes", "save", "set_copy_threads", "set_host_computation"),
+    *("VirtualDevice",),
 }
 
 

@@ -1,5 +1,5 @@
-// The fuzz target that enters the extension: libFuzzer around an embedded CPython, in which
-// calls.py makes the calls that an input describes.
+// The fuzz targets written in Python: libFuzzer around an embedded CPython, in which run() of the
+// module REFARRAY_FUZZ_MODULE does what an input describes.
 #include <Python.h>
 
 #include <cstddef>
@@ -23,7 +23,7 @@ void operator delete[](void* made, std::size_t) noexcept { std::free(made); }
 
 namespace {
 
-PyObject* run_input = nullptr;  // calls.run, owned until the process ends
+PyObject* run_input = nullptr;  // owned until the process ends
 
 [[noreturn]] void fail(const char* what) {
   std::fprintf(stderr, "wrong: %s\n", what);
@@ -42,11 +42,11 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
   if (PyStatus_Exception(status) == 0) status = Py_InitializeFromConfig(&config);
   PyConfig_Clear(&config);
   if (PyStatus_Exception(status) != 0) Py_ExitStatusException(status);
-  PyObject* calls = PyImport_ImportModule("calls");
-  if (calls == nullptr) fail("calls.py cannot be imported");
-  run_input = PyObject_GetAttrString(calls, "run");
-  Py_DECREF(calls);
-  if (run_input == nullptr) fail("calls.py has no run()");
+  PyObject* module = PyImport_ImportModule(REFARRAY_FUZZ_MODULE);
+  if (module == nullptr) fail(REFARRAY_FUZZ_MODULE " cannot be imported");
+  run_input = PyObject_GetAttrString(module, "run");
+  Py_DECREF(module);
+  if (run_input == nullptr) fail(REFARRAY_FUZZ_MODULE " has no run()");
   return 0;
 }
 
@@ -54,7 +54,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   PyObject* input =
       PyBytes_FromStringAndSize(reinterpret_cast<const char*>(data), static_cast<Py_ssize_t>(size));
   PyObject* done = input == nullptr ? nullptr : PyObject_CallOneArg(run_input, input);
-  if (done == nullptr) fail("calls.run() raised");
+  if (done == nullptr) fail(REFARRAY_FUZZ_MODULE ".run() raised");
   Py_DECREF(done);
   Py_DECREF(input);
   return 0;

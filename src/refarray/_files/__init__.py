@@ -1,0 +1,1 @@
+"""Arrays in files: .npy, safetensors, and elements at any place of a file."""
