@@ -57,6 +57,7 @@ for _name, _call in {
     "as_readonly": lambda x: x.as_readonly(),
     "astype": lambda x: x.astype(refarray.complex64),
     "copy": lambda x: x.copy(),
+    "flush": lambda x: x.flush(),
     "is_contiguous": lambda x: x.is_contiguous(),
     "is_shared": lambda x: x.is_shared(),
     "reshape": lambda x: x.reshape((6,)),

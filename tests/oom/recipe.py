@@ -86,6 +86,7 @@ FAMILIES = {
         ["iinfo", "inspect", "printoptions", "Ledger", "VirtualDevice"],
         "written in Python",
     ),
+    **dict.fromkeys(["open", "memmap", "save", "NamedArrays"], "written in Python"),
     "_native": "private functions",
     "strict": "refarray.strict",
     "testing": "refarray.testing",

@@ -17,7 +17,7 @@ import adversary
 import refarray
 from refarray import _native, _partners
 
-from . import c_table, ledgers, namespaces, packages, shared  # noqa: F401
+from . import c_table, files, ledgers, namespaces, packages, shared  # noqa: F401
 from .devices import NEEDS_DRIVER
 from .recipe import NOT_CALLABLE, RECIPES, Recipe, capsule, recipe, refused
 

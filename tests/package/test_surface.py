@@ -30,6 +30,7 @@ OWN_METHODS = [
     "as_readonly",
     "astype",
     "copy",
+    "flush",
     "is_contiguous",
     "is_shared",
     "item",

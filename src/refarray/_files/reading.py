@@ -23,8 +23,7 @@ __all__ = ["NamedArrays", "memmap", "open"]
 class NamedArrays(Mapping[str, Array]):
     """The arrays of a safetensors file by their names: the result of `open()`.
 
-    A read-only mapping in the order of the elements in the file. Two are equal only if they are the
-    same object.
+    A read-only mapping, in the order of the elements in the file.
     """
 
     __slots__ = {"_arrays": "by name", "metadata": "the file's metadata: a dict of str"}
@@ -35,20 +34,21 @@ class NamedArrays(Mapping[str, Array]):
         self.metadata = dict(metadata)
 
     def __getitem__(self, name: str, /) -> Array:
+        """Return the array of a name; KeyError if there is none."""
         return self._arrays[name]
 
     def __iter__(self) -> Iterator[str]:
+        """Iterate over the names."""
         return iter(self._arrays)
 
     def __len__(self) -> int:
+        """Return the number of arrays."""
         return len(self._arrays)
 
     def __repr__(self) -> str:
+        """Return how many arrays and bytes there are."""
         nbytes = sum(x.nbytes for x in self._arrays.values())
         return f"<refarray.NamedArrays: {len(self)} arrays, {nbytes} bytes>"
-
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__
 
 
 def open(

@@ -82,7 +82,8 @@ def _replace(name: str, head: bytes, arrays: list[Array]) -> None:
             for x in arrays:
                 _write(file, x)
             file.flush()
-            draft.replace(target)
+            # Path.replace() may also fail after the file is in its place.
+            os.replace(draft, target)  # noqa: PTH105
         except BaseException:
             draft.unlink()
             raise
