@@ -35,10 +35,10 @@ SHARES = {
     "compute": 0.02,
     "copy": 0.1,
     "extension": 0.1,
-    "files": 0.1,
-    "import": 0.28,
+    "files": 0.05,
+    "import": 0.3,
     "index": 0.03,
-    "layout": 0.26,
+    "layout": 0.29,
     "product": 0.01,
     "shared": 0.1,
 }

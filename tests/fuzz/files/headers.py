@@ -169,6 +169,8 @@ def make_safetensors(numbers: random.Random) -> tuple[bytes, int]:
     for name in numbers.sample(["a", "b", "c.weight", "é", "", '"'], numbers.randrange(4)):
         code = numbers.choice(list(safetensors.DTYPES))
         shape = numbers.choice(SMALL)
+        if numbers.randrange(10) == 0:  # a gap or an overlap
+            at = max(0, at + numbers.choice((-1, 1)))
         end = at + -(-math.prod(shape) * DType(safetensors.DTYPES[code]).bits // 8)
         fields = list(zip(PLACES, (code, shape, (at, end)), strict=True))
         numbers.shuffle(fields)
