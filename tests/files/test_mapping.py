@@ -312,12 +312,11 @@ def test_unaligned_elements_stay_shared(dtype: str, path: Path) -> None:
 
 def test_exports_that_need_alignment_copy(path: Path) -> None:
     """Arrow requires it; DLPack and the others do not, and their consumers copy themselves."""
-    pyarrow = pytest.importorskip("pyarrow")
     for offset, copies in ((1, 1), (4, 0)):
         x = ra.memmap(path, "float32", 5, offset=offset)
         with ra.ledger() as counted:
-            column = pyarrow.array(x)
-        assert counted.copies == copies and column.to_pylist() == x.tolist()
+            x.__arrow_c_array__()
+        assert counted.copies == copies
 
 
 # --- What is no file, or changes
