@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import ctypes
 import errno
 import gc
+import mmap
 import multiprocessing
 import os
 import pickle
@@ -15,6 +17,7 @@ import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -153,6 +156,28 @@ def test_empty_arrays_and_files(mode: Any, tmp_path: Path) -> None:
     assert dict(ra.open(tmp_path / "x", mode=mode, sealed=LINUX and mode != "r+")) == {}
 
 
+@run_each(
+    ("arguments", "error"),
+    [
+        ((bytes(8), "u1", (2,), None), TypeError),
+        ((3, "u1", (2,), None, 0), TypeError),
+        ((bytes(8), "nope", (2,), None, 0), ValueError),
+        ((bytes(8), "u1", (-2,), None, 0), ValueError),
+        ((bytes(8), "u1", (2,), (1, 1), 0), ValueError),
+        ((bytes(8), "u1", (2,), None, -1), ValueError),
+        ((bytes(8), "u1", (2,), None, 7), BufferError),
+        ((bytes(8), "u1", (2,), (-1,), 0), BufferError),
+        ((bytes(8), "u1", (2,), None, 2**63 - 1), BufferError),
+        ((bytes(8), "f4", (2**61,), None, 0), (BufferError, OverflowError)),
+        ((bytes(8), "f8", (2,), (2**61,), 0), OverflowError),
+        ((memoryview(bytes(8))[::2], "u1", (2,), None, 0), BufferError),
+    ],
+)
+def test_elements_outside_of_a_buffer_are_refused(arguments: Any, error: Any) -> None:
+    with pytest.raises(error):
+        ra._native._over_buffer(*arguments)
+
+
 # --- Modes
 
 
@@ -171,21 +196,26 @@ def test_written_elements_are_in_the_file(saved: Path) -> None:
     assert ra.open(saved.with_name("s"))["b"].tolist() == [1, 0, 0, 1]
 
 
-def test_flush_asks_the_system_for_the_pages_of_the_view(path: Path) -> None:
-    """msync() reports a hole in the mapping for ranges that reach it, and for no others."""
-    code = f"""
-import ctypes, os, refarray as ra
-x = ra.memmap({str(path)!r}, "u1", {3 * PAGE}, mode="r+")
-start = x.__array_interface__["data"][0]
-ctypes.CDLL(None).munmap(ctypes.c_void_p(start + {PAGE}), ctypes.c_size_t({PAGE}))
-for begin, end in [(0, {PAGE}), ({PAGE - 1}, {PAGE + 1}), ({2 * PAGE}, {2 * PAGE + 1})]:
-    try:
-        print(x[begin:end].flush(), flush=True)
-    except OSError as error:
-        print(error.errno, flush=True)
-os._exit(0)
-"""
-    assert printed(code).split() == ["None", str(errno.ENOMEM), "None"]
+def test_flush_asks_the_system_for_the_pages_of_the_view() -> None:
+    """msync() reports a hole in the memory for ranges that reach it, and for no others."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+    libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    start = libc.mmap(None, 3 * PAGE, mmap.PROT_READ, flags, -1, 0)
+    libc.munmap(start + PAGE, PAGE)
+
+    fields = {"version": 3, "shape": (3 * PAGE,), "typestr": "|u1", "data": (start, True)}
+    x = ra.from_array_interface(SimpleNamespace(__array_interface__=fields))
+    x[:PAGE].flush()
+    x[2 * PAGE : 2 * PAGE + 1].flush()
+    x[PAGE - 1 :: -1].flush()
+    for view in (x, x[PAGE - 1 : PAGE + 1], x[2 * PAGE - 1 : 2 * PAGE + 1], x[PAGE : PAGE + 1]):
+        with pytest.raises(OSError, match=os.strerror(errno.ENOMEM)):
+            view.flush()
+    libc.munmap(start, PAGE)
+    libc.munmap(start + 2 * PAGE, PAGE)
 
 
 def test_flush_of_other_memory(saved: Path) -> None:
