@@ -30,8 +30,8 @@ class NamedArrays(Mapping[str, Array]):
 
     def __init__(self, arrays: Mapping[str, Array], metadata: Mapping[str, str]) -> None:
         """Store the arrays and the metadata."""
-        self._arrays = dict(arrays)
-        self.metadata = dict(metadata)
+        self._arrays: dict[str, Array] = dict(arrays)
+        self.metadata: dict[str, str] = dict(metadata)
 
     def __getitem__(self, name: str, /) -> Array:
         """Return the array of a name; KeyError if there is none."""
