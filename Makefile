@@ -41,7 +41,7 @@ test: ## C++ tests, the abi3 wheel on the oldest and newest CPython found, pytes
 	  $(MAKE) --no-print-directory ctest; status=$$?; wait; cat build/environments.txt; \
 	  $(MAKE) --no-print-directory --keep-going abi3 pytest LAYERS=$(abspath build/cpp) && exit $$status
 
-check: $(VENV)/package $(VENV)/test $(VENV)/dev ## formatting, linters, types, house rules, a build with warnings as errors
+check: $(VENV)/package $(VENV)/test $(VENV)/partners $(VENV)/dev ## formatting, linters, types, house rules, a build with warnings as errors
 	echo "== clang-format"
 	$(BIN)/clang-format --dry-run -Werror $(CPP_SOURCES)
 	echo "== ruff"
@@ -50,10 +50,12 @@ check: $(VENV)/package $(VENV)/test $(VENV)/dev ## formatting, linters, types, h
 	echo "== mypy and stubtest"
 	$(BIN)/mypy --strict src/refarray src/refarray_strict.py
 	$(BIN)/stubtest refarray --allowlist tools/stubtest.txt
-	echo "== pyright: every public name has a known type; the code of the manual, also by mypy"
+	echo "== pyright: every public name has a known type; a user's module and the code of the manual, also by mypy"
 	mkdir -p build
 	PATH="$(abspath $(BIN)):$$PATH" pyright --ignoreexternal --verifytypes refarray > build/verifytypes.txt \
 	  || { cat build/verifytypes.txt; exit 1; }
+	$(BIN)/mypy --strict tests/package/typed_user.py
+	PATH="$(abspath $(BIN)):$$PATH" pyright tests/package/typed_user.py
 	$(BIN)/python tools/docs/typed_pages.py
 	echo "== workflows, action and citation"
 	$(BIN)/actionlint

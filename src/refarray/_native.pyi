@@ -19,22 +19,17 @@ from typing import (
     type_check_only,
 )
 
+# Where NumPy is missing, only the results that are its objects have no type.
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 from typing_extensions import Buffer, CapsuleType
 
 from refarray._results import UniqueAll, UniqueCounts, UniqueInverse
 from refarray.shared import Handle
+from refarray.typing import SupportsDLPack
 
 __version__: Final[str]
 _C_API: Final[object]
-
-@type_check_only
-class SupportsDLPack(Protocol):
-    """A DLPack producer."""
-
-    # Not __dlpack__: NumPy declares it for some dtypes, and np.from_dlpack's result is of any.
-    def __dlpack_device__(self) -> tuple[Any, Any]: ...
 
 @type_check_only
 class SupportsArrayInterface(Protocol):
@@ -47,15 +42,36 @@ class SupportsArrayInterface(Protocol):
 class SupportsArray(Protocol):
     """An object that NumPy can convert to an array."""
 
-    def __array__(self) -> NDArray[Any]: ...
+    def __array__(self) -> Any: ...
+
+@type_check_only
+class NumpyScalar(Protocol):
+    """A number of NumPy; its arrays have an ndim of any value."""
+
+    @property
+    def ndim(self) -> Literal[0]: ...
+    @property
+    def itemsize(self) -> int: ...
+    def __abs__(self) -> Any: ...
+
+@type_check_only
+class NumpyDType(Protocol):
+    """A numpy.dtype."""
+
+    @property
+    def char(self) -> str: ...
+    @property
+    def num(self) -> int: ...
+    @property
+    def byteorder(self) -> str: ...
 
 _Number: TypeAlias = SupportsComplex | SupportsFloat | SupportsIndex
 # An array, or a bool, int, float or complex, or a scalar of NumPy.
-_Operand: TypeAlias = Array | complex | np.number[Any] | np.bool
+_Operand: TypeAlias = Array | complex | NumpyScalar
 _Nested: TypeAlias = _Number | Sequence[_Nested]
 _Shape: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
 _Axes: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
-_Indices: TypeAlias = Array | list[Any] | NDArray[Any]
+_Indices: TypeAlias = Array | list[Any] | SupportsArrayInterface
 _Key: TypeAlias = SupportsIndex | slice | EllipsisType | _Indices | None
 
 @type_check_only
@@ -73,7 +89,7 @@ class SupportsNumpyDType(Protocol):
     """A dtype of JAX, or of any library with NumPy 2.4's dtype protocol."""
 
     @property
-    def __numpy_dtype__(self) -> np.dtype[Any]: ...
+    def __numpy_dtype__(self) -> Any: ...
 
 @type_check_only
 class SupportsDLPackDType(Protocol):
@@ -115,8 +131,8 @@ _DTypeLike: TypeAlias = (
     | type[int]
     | type[float]
     | type[complex]
-    | np.dtype[Any]
-    | type[np.generic]
+    | NumpyDType
+    | type[NumpyScalar]
     | SupportsNumpyDType
     | SupportsDLPackDType
     | TorchDType
@@ -266,9 +282,7 @@ class Array(_ExportsBuffer):
     def tobytes(self, order: str | None = "C") -> bytes: ...
     def tolist(self) -> Any: ...
     def view(self, dtype: _DTypeLike) -> Array: ...
-    def __array__(
-        self, dtype: DTypeLike | None = None, copy: builtins.bool | None = None
-    ) -> NDArray[Any]: ...
+    def __array__(self, dtype: Any = None, copy: builtins.bool | None = None) -> NDArray[Any]: ...
     @property
     def __arrow_c_array__(self) -> ArrowExport: ...
     @property

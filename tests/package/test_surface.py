@@ -210,6 +210,24 @@ def test_every_type_and_member_has_a_docstring(name: str, value: Any) -> None:
             inspect.signature(member)
 
 
+def test_protocols_are_the_standards() -> None:
+    from refarray import typing
+
+    protocols = {"": typing.Namespace, "fft": typing.Fft, "linalg": typing.Linalg}
+    for name, signature in STANDARD.items():
+        extension, _, plain = name.rpartition(".")
+        own = parameters(signature)
+        function = vars(protocols[extension])[plain]
+        theirs = list(inspect.signature(function).parameters.values())[1:]
+        assert [(each.name, each.kind, each.default) for each in theirs] == [
+            (each.name, each.kind, each.default) for each in own
+        ], name
+    members = {*STANDARD_METHODS, *STANDARD_ATTRIBUTES}
+    assert members <= vars(typing.Array).keys()
+    assert {name for name in vars(typing.Array) if not name.startswith("_")} <= members
+    assert set(ARRAY_API["constants"]) <= vars(typing.Namespace).keys()
+
+
 def test_public_functions_of_the_standard_are_checked() -> None:
     assert {"arange", "asarray", "expand_dims", "finfo", "from_dlpack", "squeeze"} <= set(
         STANDARD

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes what follows from the rows of the array API's functions: stubs and a page of the manual.
+"""Writes what follows from the rows of the array API's functions: stubs, protocols, and a
+page of the manual.
 
 usage: python tools/rows [--check]
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import sys
 
+import protocols
 import stubs
 from rows import PAGE, modelled, page, rows, untested
 
@@ -20,6 +22,7 @@ def main(arguments: list[str]) -> int:
         sys.exit(__doc__)
     found = rows()
     files = {stubs.STUB: stubs.text(found), PAGE: page(found)}
+    files[protocols.FILE] = protocols.text(found)
     files |= stubs.extension_texts(found)
     if not arguments:
         for path, text in files.items():

@@ -56,6 +56,7 @@ TYPES = {
     "repeats": "SupportsIndex | Array",
     "rtol": "float | Array",
     "side": 'Literal["left", "right"]',
+    "type": "Array | _DTypeLike",
 }
 SEVERAL_AXES = (
     *("all", "any", "count_nonzero", "max", "mean", "min", "prod", "std", "sum", "var"),
@@ -115,18 +116,21 @@ def parts(row: Row) -> Iterator[str]:
         each if each.default is each.empty else each.replace(default=1) for each in row.parameters
     )
     kinds = iter(row.parameters)
-    for part in str(inspect.Signature([*plain])).strip("()").split(", "):
+    for part in filter(None, str(inspect.Signature([*plain])).strip("()").split(", ")):
         yield part if part in ("/", "*") else annotated(row.name, next(kinds))
 
 
 def stub(row: Row) -> str:
-    """The function's lines, wrapped as the formatter does."""
-    end = f") -> {RESULTS.get(row.name, 'Array')}: ..."
-    each = list(parts(row))
-    head, inner = f"def {row.name}(", ", ".join(each)
-    if len(head + inner + end) <= WIDTH:
+    """The function's lines."""
+    return wrapped(row.name, list(parts(row)), RESULTS.get(row.name, "Array"), WIDTH)
+
+
+def wrapped(name: str, each: list[str], result: str, width: int) -> str:
+    """The lines of a function, wrapped as the formatter does."""
+    head, inner, end = f"def {name}(", ", ".join(each), f") -> {result}: ..."
+    if len(head + inner + end) <= width:
         return f"{head}{inner}{end}\n"
-    if len(inner) + 4 <= WIDTH:
+    if len(inner) + 4 <= width:
         return f"{head}\n    {inner}\n{end}\n"
     return head + "\n" + "".join(f"    {part},\n" for part in each) + end + "\n"
 

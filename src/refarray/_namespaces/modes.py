@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakValueDictionary
 
 import refarray
@@ -27,6 +27,9 @@ from refarray._namespaces.info import DEFAULTS
 from refarray._namespaces.names import COMPLEX, names_of, own_dtype
 from refarray._namespaces.unknown import Unknowns
 from refarray._namespaces.versions import Namespace
+
+if TYPE_CHECKING:
+    from refarray.typing import RefarrayNamespace
 
 NEWEST = "2025.12"
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", NEWEST, versions.DRAFT)
@@ -153,7 +156,7 @@ def namespace(
     devices: Iterable[VirtualDevice] = (),
     default_dtypes: Mapping[str, Any] | None = None,
     poison_views: bool = False,
-) -> ModuleType:
+) -> RefarrayNamespace:
     """Return a namespace of the array API standard: a module with an array type of its own.
 
     api_version: a version of the standard, or "draft" for the next one, "2026.12". The namespace
@@ -191,14 +194,12 @@ def namespace(
         default_dtypes=to_defaults(default_dtypes or {}),
         poison_views=poison_views,
     )
-    if modes == Modes():
-        return refarray
-    found = MADE.get(modes)
-    if found is not None:
-        return found
-    # No lock: a signal handler or a finalizer may call this function during make(). Of two
-    # namespaces made at once, the first in the dict is the one.
-    return MADE.setdefault(modes, make(modes))
+    found = refarray if modes == Modes() else MADE.get(modes)
+    if found is None:
+        # No lock: a signal handler or a finalizer may call this function during make(). Of two
+        # namespaces made at once, the first in the dict is the one.
+        found = MADE.setdefault(modes, make(modes))
+    return cast("RefarrayNamespace", found)
 
 
 # --- the arguments
@@ -315,7 +316,7 @@ def make_native(
     return native
 
 
-def unpickle_namespace(arguments: dict[str, Any]) -> ModuleType:
+def unpickle_namespace(arguments: dict[str, Any]) -> RefarrayNamespace:
     return namespace(**arguments)
 
 
