@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from helpers.processes import printed, python
 
 import refarray as ra
-from refarray.testing import LAYOUTS, HardArray, assert_array_equal, hard_array, hard_arrays
+from refarray.testing import DTYPES, LAYOUTS, HardArray, assert_array_equal, hard_array, hard_arrays
 
 pytestmark = pytest.mark.every_python
 
@@ -57,6 +58,37 @@ def test_packed_dtypes_have_the_layouts_that_exist() -> None:
     assert found[-1].make().nbytes == 12
     with pytest.raises(ValueError, match="'strided' with float4_e2m1fn, whose elements share"):
         hard_array("strided", "float4_e2m1fn")
+
+
+def listed(**arguments: Any) -> set[str]:
+    return {each.dtype for each in hard_arrays(**arguments)}
+
+
+def test_only_dtypes_that_a_library_declares_are_listed() -> None:
+    everything = {"float32", *DTYPES}
+    assert listed() == listed(xp="torch") == everything
+    assert listed(xp="numpy") == everything - {"bfloat16"}
+    assert listed(xp=ra) == everything
+    strict = ra.namespace(strict=True)
+    assert listed(xp=strict) == everything - {"bfloat16", "float16"}
+    with pytest.raises(ValueError, match=r"'nympy' is no library .* it knows numpy, torch"):
+        hard_arrays(xp="nympy")
+    with pytest.raises(TypeError, match=r"xp is <module 'math'.*has no __array_namespace_info__"):
+        hard_arrays(xp=math)
+
+
+def test_kinds_of_dtypes_are_chosen() -> None:
+    assert listed(kinds=["complex floating"]) == {"complex64", "complex128"}
+    found = hard_arrays(kinds=["integral"], dtypes=["int8", "uint64"])
+    assert {each.layout for each in found if each.dtype == "uint64"} == set(LAYOUTS)
+    assert [each.id for each in found if each.dtype == "int8"] == [
+        "contiguous-int8",
+        "strided-int8",
+    ]
+    assert [each.id for each in hard_arrays(kinds=["bool"])] == ["contiguous-bool", "strided-bool"]
+    assert hard_arrays(kinds=[]) == []
+    with pytest.raises(ValueError, match="'float' is no kind; the kinds are bool, signed integer"):
+        hard_arrays(kinds=["float"])
 
 
 def test_wrong_names_are_told_with_the_choices() -> None:

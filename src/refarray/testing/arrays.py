@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import refarray as ra
 from refarray import Array
@@ -72,6 +73,14 @@ DTYPES = ("bool", "int8", "uint64", "float16", "bfloat16", "float64", "complex64
 """Dtypes that hard_arrays() has beside float32."""
 
 
+STANDARD = tuple(ra.__array_namespace_info__().dtypes())
+KINDS = (
+    *("bool", "signed integer", "unsigned integer", "integral"),
+    *("real floating", "complex floating", "numeric"),
+)
+"""The kinds of dtypes that the array API standard has."""
+
+
 def is_packed(dtype: str) -> bool:
     """Whether elements share bytes, so that there are no strided views."""
     kind = ra.DType(dtype)
@@ -133,19 +142,37 @@ def hard_arrays(
     layouts: Iterable[str] = tuple(LAYOUTS),
     dtypes: Iterable[str] = DTYPES,
     devices: Iterable[str] = ("cpu",),
+    *,
+    xp: Any = None,
+    kinds: Iterable[str] | None = None,
 ) -> list[HardArray]:
     """List every layout in float32, and a contiguous and a strided array of each dtype.
 
-    Arrays of `devices` come with the layouts contiguous, strided and 0-d: pass "cuda:0" with a GPU
-    or a simulated one, "cuda_host" for pinned memory.
+    devices: arrays of other devices come with the layouts contiguous, strided and 0-d: pass
+        "cuda:0" with a GPU or a simulated one, "cuda_host" for pinned memory.
+    xp: a namespace of the array API standard, or the name of a library that the conformance kit
+        knows; only dtypes that it declares are listed.
+    kinds: only dtypes of these kinds, as isdtype() names them, are listed.
+
+    Without float32 among them, the layouts are listed in the first of the dtypes that has more than
+    one byte. Raises ValueError for a name that does not exist, TypeError for another xp.
     """
-    chosen = list(layouts)
+    chosen, of_kinds, taken = list(layouts), to_kinds(kinds), declared_dtypes(xp)
+
+    def is_listed(dtype: str) -> bool:
+        kind = ra.DType(dtype)
+        return (taken is None or taken(dtype)) and (of_kinds is None or ra.isdtype(kind, of_kinds))
+
+    listed = [dtype for dtype in dict.fromkeys(("float32", *dtypes)) if is_listed(dtype)]
+    whole = (each for each in listed if ra.DType(each).bits > 8 and not is_packed(each))
+    base = next(whole, None)
+    others = [dtype for dtype in listed if dtype != base]
     on_devices = ("contiguous", "strided", "0-d")
     out = []
     for device in devices:
         shown = [name for name in chosen if device == "cpu" or name in on_devices]
-        out += [HardArray(layout, "float32", device) for layout in shown]
-        for dtype in dtypes if device == "cpu" else ():
+        out += [HardArray(layout, base, device) for layout in shown if base is not None]
+        for dtype in others if device == "cpu" else ():
             strided = () if is_packed(dtype) else ("strided",)
             out += [
                 HardArray(layout, dtype, device)
@@ -153,3 +180,40 @@ def hard_arrays(
                 if layout in chosen
             ]
     return out
+
+
+def to_kinds(names: Iterable[str] | None) -> tuple[str, ...] | None:
+    """The kinds as isdtype() takes them. Raises ValueError for another name."""
+    if names is None:
+        return None
+    kinds = (names,) if isinstance(names, str) else tuple(names)
+    for kind in kinds:
+        if kind not in KINDS:
+            raise ValueError(
+                f"hard_arrays(): {kind!r} is no kind; the kinds are {', '.join(KINDS)}"
+            )
+    return kinds
+
+
+def declared_dtypes(xp: Any) -> Callable[[str], bool] | None:
+    """Whether a library declares a dtype: its adapter in the conformance kit, or the namespace
+    itself, by its inspection function and, beyond the standard's dtypes, by its attributes."""
+    if xp is None:
+        return None
+    if isinstance(xp, str):
+        from refarray.conformance.subjects import lookup
+
+        names = lookup.list_names()
+        if xp not in names and ":" not in xp:
+            raise ValueError(
+                f"hard_arrays(): {xp!r} is no library that the conformance kit knows; it knows "
+                + ", ".join(names)
+            )
+        return lookup.subject(xp).dtypes.__contains__
+    if not hasattr(xp, "__array_namespace_info__"):
+        raise TypeError(
+            f"hard_arrays(): xp is {xp!r}, which has no __array_namespace_info__(); pass a "
+            "namespace of the array API standard, or the name of a library"
+        )
+    names = xp.__array_namespace_info__().dtypes()
+    return lambda dtype: dtype in names or (dtype not in STANDARD and hasattr(xp, dtype))

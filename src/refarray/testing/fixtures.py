@@ -39,8 +39,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        "hard_arrays(layouts=, dtypes=, devices=): restrict the fixture hard_array; the arguments "
-        "are those of refarray.testing.hard_arrays()",
+        "hard_arrays(layouts=, dtypes=, devices=, xp=, kinds=): restrict the fixture hard_array; "
+        "the arguments are those of refarray.testing.hard_arrays()",
     )
 
 
