@@ -16,5 +16,17 @@ if(NOT TARGET refarray::refarray)
   if("CXX" IN_LIST _refarray_languages)  # a project in C uses refarray/python/c_api.h only
     target_compile_features(refarray::refarray INTERFACE cxx_std_20)
   endif()
+  # refarray/python/ includes Python.h; the other headers do without, so that Python may be missing. Projects that
+  # look for Python as Python3 have chosen one already.
+  if(_refarray_languages MATCHES "(^|;)C(XX)?(;|$)" AND NOT TARGET Python::Module AND NOT TARGET Python3::Module)
+    find_package(Python 3.11 QUIET COMPONENTS Interpreter Development.Module)
+  endif()
+  foreach(_refarray_python IN ITEMS Python::Module Python3::Module)
+    if(TARGET ${_refarray_python})
+      target_link_libraries(refarray::refarray INTERFACE ${_refarray_python})
+      break()
+    endif()
+  endforeach()
+  unset(_refarray_python)
   unset(_refarray_languages)
 endif()

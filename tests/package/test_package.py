@@ -280,6 +280,27 @@ def test_cmake_finds_the_package(tmp_path: Path, language: str) -> None:
     assert f"found {refarray.__version__} in {INCLUDE}" in text
 
 
+ALONE = """
+cmake_minimum_required(VERSION 3.25)
+project(alone LANGUAGES CXX)
+find_package(refarray CONFIG REQUIRED)
+add_library(alone OBJECT alone.cpp)
+target_link_libraries(alone PRIVATE refarray::refarray)
+"""
+
+
+def test_the_target_compiles_without_further_settings(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "CMakeLists.txt").write_text(ALONE)
+    (source / "alone.cpp").write_text("#include <refarray/python/exchange.hpp>\n")
+    done = configure(source, tmp_path / "build", f"refarray_DIR={refarray.get_cmake_dir()}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    command = [tool("cmake"), "--build", tmp_path / "build"]
+    built = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stdout + built.stderr
+
+
 def test_cmake_finds_the_package_below_a_prefix(tmp_path: Path) -> None:
     """What scikit-build-core sets from the entry point of the group cmake.prefix."""
     prefix = Path(refarray.__file__).parent
