@@ -47,7 +47,8 @@ def key(example: str) -> str:
     digest = hashlib.sha256(repr(inputs).encode())
     headers = Path(refarray.get_include()).rglob("*.h*")
     package_files = Path(refarray.get_cmake_dir()).glob("*")
-    for path in sorted([*(EXAMPLES / example).iterdir(), *headers, *package_files]):
+    sources = (path for path in (EXAMPLES / example).iterdir() if path.is_file())
+    for path in sorted([*sources, *headers, *package_files]):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:20]
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import importlib
 import os
+import shutil
 import struct
 import sys
 import threading
@@ -254,27 +256,18 @@ def test_names_of_the_capsules(example: Any) -> None:
     assert refarray.from_capsule(both).tolist() == [0]
 
 
-SUBJECT = """
-from refarray.conformance import Subject
-
-SUBJECT = Subject(
-    "{0}",
-    imports="import {0}",
-    arrays={{"plain": "{0}.Samples(6)", "empty": "{0}.Samples(0)"}},
-    array_api=False,
-)
-"""
-
-
 def test_conformance_kit_finds_nothing(
     example: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The whole protocol, as `refarray check` tests it in processes of its own."""
-    adapter = f"adapter_of_{example.__name__}"
-    (tmp_path / f"{adapter}.py").write_text(SUBJECT.format(example.__name__))
+    """The template's test and adapter: the whole protocol, in processes of its own."""
+    adapter = f"test_of_{example.__name__}"
+    folder = next(each for each, it in extensions.MODULES.items() if it[0] == example.__name__)
+    shutil.copy(extensions.EXAMPLES / folder / "test_example.py", tmp_path / f"{adapter}.py")
     for folder in (tmp_path, Path(example.__file__).parent):
         monkeypatch.syspath_prepend(folder)
         monkeypatch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
+    monkeypatch.setitem(sys.modules, example.__name__, example)  # it is not loaded twice
+    importlib.import_module(adapter).test_rows_are_summed()
     report = check(f"{adapter}:SUBJECT", devices="none")
     assert [f for f in report.findings if f.outcome is Outcome.WARN] == []
     assert sum(f.outcome is Outcome.PASS for f in report.findings) > 20
