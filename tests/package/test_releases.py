@@ -12,6 +12,7 @@ import sys
 import sysconfig
 import tarfile
 import tomllib
+from email import message_from_string
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -213,7 +214,62 @@ def test_release_that_is_not_ready(tag: str, changelog: str, citation: str, prob
 def test_citation_names_this_version() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert citation["version"] == PYPROJECT["project"]["version"]
-    assert citation["repository-code"] == PYPROJECT["project"]["urls"]["Homepage"]
+
+
+# --- the project's home and the page of a package index
+
+
+def test_home_of_the_project_stands_in_one_line() -> None:
+    home = load("wheels/home.py").read_home()
+    owner = home.repository.removeprefix("https://github.com/")
+    command = ["git", "grep", "-I", "--untracked", "-n", "-i", "-F"]
+    for text, places in (
+        (home.repository, ["pyproject.toml"]),
+        (home.manual.removesuffix("/"), []),
+        (f"{owner}@", []),  # as workflows name an action
+    ):
+        done = subprocess.run([*command, text], cwd=ROOT, capture_output=True, text=True)
+        found = done.stdout.splitlines()
+        assert [line.split(":")[0] for line in found] == places, found
+
+
+@pytest.mark.parametrize("home", ["https://example.org/a", "https://github.com/a", ""])
+def test_another_kind_of_home_is_refused(home: str) -> None:
+    with pytest.raises(ValueError, match="not of the form https://github.com/OWNER/NAME"):
+        load("wheels/home.py").read_home(home)
+
+
+def metadata(folder: Path) -> str:
+    """The metadata that a build writes, without compiling."""
+    code = "from scikit_build_core.build import prepare_metadata_for_build_wheel as prepare\n"
+    printed(f"{code}prepare({str(folder)!r})", seconds=600, cwd=ROOT)
+    (found,) = folder.glob("*.dist-info/METADATA")
+    return found.read_text(encoding="utf-8")
+
+
+def test_page_of_a_package_index_has_the_readme_and_only_absolute_links(tmp_path: Path) -> None:
+    from readme_renderer import markdown
+
+    found = message_from_string(metadata(tmp_path))
+    assert found["Description-Content-Type"] == "text/markdown"
+    assert {each.partition(", ")[0] for each in found.get_all("Project-URL", [])} == {
+        *("Homepage", "Documentation", "Changelog", "Issues")
+    }
+    page = markdown.render(str(found.get_payload()))
+    assert page is not None
+    links = re.findall(r'(?:href|src)="([^"#][^"]*)"', page)
+    home = load("wheels/home.py").read_home()
+    assert len(links) >= 18 and all(link.startswith("https://") for link in links)
+    assert f"{home.manual}_images/memory.svg" in links
+    # Every page of the manual and every file that it links to exists in this checkout.
+    version = PYPROJECT["project"]["version"]
+    for link in links:
+        if link.startswith(home.manual) and link.endswith(".html"):
+            page_name = link.removeprefix(home.manual).replace(".html", ".md")
+            assert (ROOT / "docs" / page_name).is_file(), link
+        elif link.startswith(home.repository):
+            file = link.removeprefix(f"{home.repository}/blob/v{version}/")
+            assert (ROOT / file).is_file(), link
 
 
 # --- the sdist

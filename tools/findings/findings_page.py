@@ -18,12 +18,13 @@ from refarray.conformance.requirements import requirement
 from refarray.conformance.subjects.lookup import ADAPTERS
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "tools"))
+sys.path += [str(ROOT / "tools"), str(ROOT / "tools" / "wheels")]
+import home  # noqa: E402
 import records  # noqa: E402
 
 SUMMARIES = records.SUMMARIES / "findings"
 REGISTER = ROOT / "tests" / "kit" / "findings.toml"
-SCRIPTS = "https://github.com/refarray/refarray/blob/records/findings"
+SCRIPTS = f"{home.read_home().repository}/blob/records/findings"
 LONGEST = {"observed": 240, "again": 80}
 """The longest text of an observation, and of what a repro printed."""
 OLDEST = "3.11"
