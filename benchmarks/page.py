@@ -276,8 +276,8 @@ def dots(axes: Any, group: str, figures: Figures, of: list[Case]) -> None:
     axes.set_xscale("log")
     axes.grid(axis="x", color="#dddddd", linewidth=0.6)
     order = [name for name in COLOURS if name in handles]
-    above = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": len(order)}
-    axes.legend([handles[name] for name in order], order, **above)
+    above = {"loc": "outside upper center", "ncols": len(order)}
+    axes.figure.legend([handles[name] for name in order], order, **above)
 
 
 def exchange_plot(axes: Any, figures: Figures) -> int:

@@ -5,10 +5,14 @@ from pathlib import Path
 
 import refarray
 
-sys.path.insert(0, str(Path(__file__).parent))  # for docstrings, entries and rendered
+sys.path.append(str(Path(__file__).parent))  # for docstrings, entries and rendered
+sys.path.append(str(Path(__file__).parents[1] / "tools" / "wheels"))  # for home
 from docstrings import converted
 from entries import Entries
+from home import read_home
 from rendered import fill
+
+HOME = read_home()
 
 project = "refarray"
 author = "The refarray authors"
@@ -20,7 +24,9 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
+    "sphinx_copybutton",
     "sphinx_design",
+    "sphinxext.opengraph",
 ]
 autosummary_generate = False
 napoleon_numpy_docstring = False
@@ -31,7 +37,17 @@ autodoc_member_order = "alphabetical"
 autodoc_default_options = {"members": True, "undoc-members": True}
 autodoc_typehints = "none"
 html_theme = "furo"
-html_title = "refarray"
+html_title = f"refarray {version}"
+html_baseurl = HOME.manual
+html_theme_options = {
+    "source_repository": HOME.repository,
+    "source_branch": "main",
+    "source_directory": "docs/",
+    "footer_icons": [{"name": "Repository", "url": HOME.repository, "html": "Repository"}],
+}
+copybutton_exclude = ".linenos, .gp, .go"  # neither prompts nor what a command prints
+ogp_site_url = HOME.manual
+ogp_social_cards = {"enable": False}  # they would need fonts from the network
 html_static_path = ["_static"]
 html_css_files = ["manual.css"]
 

@@ -14,7 +14,7 @@ class Entries(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         module, names = self.arguments[0], " ".join(self.content).split()
         table = [".. autosummary::", "   :nosignatures:", ""]
-        table += [f"   {module}.{name}" for name in names]
+        table += [f"   ~{module}.{name}" for name in names]
         lines = table if len(names) > 1 else []
         for name in names:
             # `use_stream` is a class that is used as a function.

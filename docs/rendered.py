@@ -17,7 +17,7 @@ def fill(text: str, images: Path) -> str:
         if found[1] == "findings":
             import findings_page
 
-            return findings_page.rendered()
+            return findings_page.rendered(found[2])
         if found[1] == "calls":
             import calls_page
 

@@ -57,6 +57,19 @@ def test_every_library_was_checked(
     assert sum(len(entry.get("confirmed", {})) for entry in register.values()) >= 100
 
 
+@pytest.mark.repository
+def test_every_library_has_a_page_of_the_manual(libraries: list[dict[str, Any]]) -> None:
+    for library in libraries:
+        name = library["name"]
+        page = ROOT / "docs" / "findings" / f"{name}.md"
+        assert f"<!-- rendered: findings {name} -->" in page.read_text(encoding="utf-8")
+        assert f"](findings/{name}.md)" in findings_page.rendered()
+        shown = findings_page.rendered(name)
+        assert shown.startswith(f"{name} {library['version']}")
+        confirmed = findings_page.confirmed(library, findings.register())
+        assert all(each["case"] in shown for each in confirmed)
+
+
 def test_summaries_are_short_and_name_their_raw_results() -> None:
     for path in findings_page.SUMMARIES.glob("*.toml"):
         text = path.read_text(encoding="utf-8")
@@ -99,13 +112,13 @@ def test_a_run_becomes_a_summary_and_the_summary_the_page() -> None:
     old = {"numpy": {"version": "0.9", "MUST": 1, "SHOULD": 0, "hazards": 2}}
     text = findings_page.page([library], known, ["| matrix |"], old)
     assert "**1 deviations from a MUST and 1 from a SHOULD**" in text and "| matrix |" in text
-    assert (
-        "(#numpy) | 1, not 2 | 2026-01-02 | 1 | 1 | 0 | 3 | 0.9: 1 MUST, 0 SHOULD, 2 hazards |"
-        in text
-    )
+    row = "[numpy](findings/numpy.md) | 1, not 2 | 2026-01-02 | 1 | 1 | 0 | 3 |"
+    assert f"{row} 0.9: 1 MUST, 0 SHOULD, 2 hazards |" in text
     line = "| warn | TENS-03 SHOULD | producer: empty2 | data is NULL where there are no elements |"
-    assert f"{line} data 0x1 | saw: data is 0x2 |" in text
-    assert f"[The scripts that were run]({findings_page.SCRIPTS}/numpy.md)" in text
+    shown = "\n".join(findings_page.section(library, findings_page.confirmed(library, known)))
+    assert "**Broken: 1 MUST, 1 SHOULD; hazards: 0.** 3 cases passed." in shown
+    assert f"{line} data 0x1 | saw: data is 0x2 |" in shown
+    assert f"[The scripts that were run]({findings_page.SCRIPTS}/numpy.md)" in shown
     assert "```python\nimport numpy\nsys.exit(wrong)\n```" in findings_page.scripts(run)
 
 

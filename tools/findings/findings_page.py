@@ -186,7 +186,7 @@ def row(library: dict[str, Any], found: list[dict[str, Any]], old: dict[str, Any
     """The row of a library in the summary table; `old`: its counts for the oldest CPython."""
     shown = ", ".join(f"{old[name]} {name}" for name in counts(())) if old else ""
     cells = [
-        f"[{library['name']}](#{library['name'].replace('_', '-')})",
+        f"[{library['name']}](findings/{library['name']}.md)",
         versions(library),
         library["date"],
         *map(str, counts(once(found).values()).values()),
@@ -199,10 +199,12 @@ def row(library: dict[str, Any], found: list[dict[str, Any]], old: dict[str, Any
 def section(library: dict[str, Any], found: list[dict[str, Any]]) -> list[str]:
     """The findings of a library as a table."""
     name = library["name"]
-    out = [f"({name.replace('_', '-')})=", f"## {name} {library['version']}", ""]
-    out.append(f"Python {library['python']}, {library['date']}.")
+    out = [f"{name} {versions(library)}, Python {library['python']}, {library['date']}."]
     if not found:
-        return [*out, "", "No deviation was found.", ""]
+        return [*out, "", "No deviation was found."]
+    must, should, hazards = counts(once(found).values()).values()
+    out += ["", f"**Broken: {must} MUST, {should} SHOULD; hazards: {hazards}.**"]
+    out[-1] += f" {library['counts'].get('pass', 0)} cases passed."
     out[-1] += f" [The scripts that were run]({SCRIPTS}/{name}.md), one for each case."
     out += ["", "| | requirement | case | expected | observed | result of the repro |"]
     out.append("| --- | --- | --- | --- | --- | --- |")
@@ -216,7 +218,7 @@ def section(library: dict[str, Any], found: list[dict[str, Any]]) -> list[str]:
             cell(each["again"]),
         ]
         out.append(f"| {' | '.join(cells)} |")
-    return [*out, ""]
+    return out
 
 
 def scripts(library: dict[str, Any]) -> str:
@@ -246,15 +248,17 @@ def page(
     )
     out += "\n".join(row(each, found[each["name"]], oldest.get(each["name"])) for each in libraries)
     out += "\n\n## Exchanges between libraries\n\n" + "\n".join(matrix) + "\n"
-    for library in libraries:
-        out += "\n" + "\n".join(section(library, found[library["name"]]))
-    return out.rstrip() + "\n"
+    return out
 
 
-def rendered() -> str:
-    """The page from the tracked files, in the order of the register."""
+def rendered(name: str = "") -> str:
+    """The page of a library, or without a name the summary of all in the order of the register,
+    from the tracked files."""
     known = register()
     order = [*known].index
     libraries = sorted(stored(SUMMARIES), key=lambda each: order(each["name"]))
+    if name:
+        (library,) = (each for each in libraries if each["name"] == name)
+        return "\n".join(section(library, confirmed(library, known)))
     matrix = records.read(SUMMARIES / "matrix.toml")["markdown"]
     return page(libraries, known, matrix, records.read(OLDEST_COUNTS)["libraries"])
