@@ -178,11 +178,14 @@ gate-test-long: $(VENV)/package $(VENV)/test ## a million races on each kind of 
 	$(BIN)/python -m pytest -q --long=2 --durations=3 --numprocesses=auto --dist=worksteal -m long tests/compute
 
 # Each target from a checkout and an environment of its own: what it needs must be in its groups.
-gate-fresh: ## demo, docs and check in a clean checkout, each in an environment of its own
-	rm -rf build/fresh
-	git clone --quiet . build/fresh
-	for target in demo docs check; do \
-	  $(MAKE) --no-print-directory -C build/fresh VENV=build/$$target-venv $$target || exit 1; \
+gate-targets: ## the targets of `make help` in a clean checkout, each from an empty environment, with the time of each; TARGETS="demo docs" for some
+	rm -rf build/targets
+	git clone --quiet . build/targets
+	for target in $(or $(TARGETS),demo docs format check wheels lock bench findings test); do \
+	  echo "== make $$target"; started=$$(date +%s); \
+	  $(MAKE) --no-print-directory -C build/targets VENV=build/$$target-venv $$target || exit 1; \
+	  echo "make $$target took $$(( $$(date +%s) - started )) s from an empty environment"; \
+	  rm -rf build/targets/build/$$target-venv; \
 	done
 
 gate-newest: ## pytest with the newest releases of all partners and tools in an environment of its own, and what is newer than in the lock
