@@ -90,6 +90,7 @@ if(under_pip)
   install(TARGETS _adversary LIBRARY DESTINATION conformance COMPONENT refarray)
   install(FILES src/refarray_strict.py DESTINATION "${SKBUILD_PLATLIB_DIR}" COMPONENT refarray)  # beside the package
   include(cmake/Package.cmake)
+  include(cmake/Sbom.cmake)
 else()
   # Without pip the whole package is in <build>/python, for PYTHONPATH (sanitizer and coverage builds).
   set_target_properties(_native PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/python/refarray")

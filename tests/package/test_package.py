@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -55,6 +56,22 @@ def test_licence_is_declared_and_shipped() -> None:
     # DLPack's header is shipped with its licence and the names of its authors.
     assert (INCLUDE / "dlpack" / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
     assert "Copyright (c) 2017 by Contributors" in (INCLUDE / "dlpack" / "NOTICE").read_text()
+
+
+def test_embedded_parts_are_listed_with_the_versions_of_this_build() -> None:
+    files = importlib.metadata.files("refarray") or []
+    (listed,) = (path for path in files if path.match("*.dist-info/sboms/*"))
+    assert listed.name == "refarray.cdx.json"
+    sbom = json.loads(listed.read_text())
+    assert (sbom["bomFormat"], sbom["specVersion"]) == ("CycloneDX", "1.6")
+    assert sbom["metadata"]["component"]["version"] == refarray.__version__
+    parts = {part["name"]: part for part in sbom["components"]}
+    assert parts.keys() - {"libc++", "libstdc++"} == {"dlpack", "eigen"}
+    assert len(parts) == 3
+    assert parts["dlpack"]["version"] == refarray.build_info()["dlpack"]
+    assert re.fullmatch(r"3\.4\.\d+", parts["eigen"]["version"])
+    licences = {name: part["licenses"][0]["expression"] for name, part in parts.items()}
+    assert licences["dlpack"] == "Apache-2.0" and licences["eigen"] == "MPL-2.0"
 
 
 def test_typing_files_are_installed() -> None:

@@ -1,0 +1,40 @@
+# The wheel's list of embedded parts, with the versions that this build found: .dist-info/sboms (PEP 770), as CycloneDX.
+
+set(components "")
+
+# Adds a part: NAME VERSION LICENCE PURL DESCRIPTION; a version or address that is not known is "".
+function(_sbom_add name version licence purl description)
+  set(fields "\"type\": \"library\", \"name\": \"${name}\"")
+  if(version)
+    string(APPEND fields ", \"version\": \"${version}\"")
+  endif()
+  if(purl)
+    string(APPEND fields ", \"purl\": \"${purl}\"")
+  endif()
+  string(APPEND fields ", \"licenses\": [{\"expression\": \"${licence}\"}], \"description\": \"${description}\"")
+  list(APPEND components "{${fields}}")
+  set(components "${components}" PARENT_SCOPE)
+endfunction()
+
+_sbom_add(dlpack "${DLPack_VERSION}" Apache-2.0 "pkg:github/dmlc/dlpack@v${DLPack_VERSION}" "the shipped header dlpack.h")
+if(REFARRAY_COMPUTE)
+  if(NOT Eigen_FOUND)  # the layers of another build are linked
+    find_package(Eigen 3.4 MODULE REQUIRED QUIET)
+  endif()
+  _sbom_add(eigen "${Eigen_VERSION}" MPL-2.0 "pkg:gitlab/libeigen/eigen@${Eigen_VERSION}" "compiled from its headers")
+endif()
+if(NOT APPLE)  # there the system's library is linked
+  include(CheckCXXSymbolExists)
+  check_cxx_symbol_exists(_LIBCPP_VERSION version REFARRAY_HAS_LIBCPP)
+  set(linked "the C++ library, linked statically")
+  if(REFARRAY_HAS_LIBCPP)
+    _sbom_add(libc++ "" "Apache-2.0 WITH LLVM-exception" "" "${linked}")
+  elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    _sbom_add(libstdc++ "${CMAKE_CXX_COMPILER_VERSION}" "GPL-3.0-or-later WITH GCC-exception-3.1" "" "${linked}")
+  else()
+    _sbom_add(libstdc++ "" "GPL-3.0-or-later WITH GCC-exception-3.1" "" "${linked}")
+  endif()
+endif()
+list(JOIN components ",\n    " sbom_components)
+configure_file("${PROJECT_SOURCE_DIR}/cmake/sbom.cdx.json.in" refarray.cdx.json @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/refarray.cdx.json" DESTINATION "${SKBUILD_METADATA_DIR}/sboms" COMPONENT refarray)
