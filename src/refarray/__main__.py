@@ -60,7 +60,10 @@ def make_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     try:
-        arguments = make_parser().parse_args(argv)
+        parser = make_parser()
+        if "_ARGCOMPLETE" in os.environ:  # a shell asks for completions
+            import_module("argcomplete").autocomplete(parser)
+        arguments = parser.parse_args(argv)
     except SystemExit as stop:  # raised by argparse for --help and invalid arguments
         return stop.code if isinstance(stop.code, int) else 2
     try:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from helpers.extensions import configure, load, tool
+from helpers.processes import python
 from native.build import compiler_environment
 
 import refarray
@@ -107,6 +108,27 @@ def test_entry_points() -> None:
         ("console_scripts", "refarray", "refarray.__main__:main"),
         ("pytest11", "refarray", "refarray.conformance.pytest_plugin"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("line", "completed"),
+    [("refarray ins", ["inspect "]), ("refarray check --onl", ["--only "]), ("refarray zz", [""])],
+)
+def test_shell_completes_commands_and_options(
+    line: str, completed: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variables = {
+        "_ARGCOMPLETE": "1",
+        "_ARGCOMPLETE_IFS": "\n",
+        "_ARGCOMPLETE_STDOUT_FILENAME": str(tmp_path / "completed"),
+        "COMP_LINE": line,
+        "COMP_POINT": str(len(line)),
+    }
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    done = python("-m", "refarray")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "completed").read_text().split("\n") == completed
 
 
 # --- the extension module's symbols and libraries
