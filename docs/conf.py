@@ -1,6 +1,8 @@
 """Sphinx configuration: builds the manual from the installed package."""
 
+import re
 import sys
+import tomllib
 from pathlib import Path
 
 import refarray
@@ -23,6 +25,7 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
     "sphinx_design",
@@ -45,6 +48,14 @@ html_theme_options = {
     "source_directory": "docs/",
     "footer_icons": [{"name": "Repository", "url": HOME.repository, "html": "Repository"}],
 }
+# The few names that docstrings use, in files, so that the build needs no network.
+intersphinx_mapping = {
+    "python": ("https://docs.python.org/3/", "inventories/python.txt"),
+    "numpy": ("https://numpy.org/doc/stable/", "inventories/numpy.txt"),
+}
+SIGNATURES = Path(__file__).parents[1] / "tests" / "package" / "array_api_signatures.toml"
+IN_STANDARD = tomllib.loads(SIGNATURES.read_text(encoding="utf-8"))["functions"]
+STANDARD = f"https://data-apis.org/array-api/{refarray.__array_api_version__}/API_specification"
 copybutton_exclude = ".linenos, .gp, .go"  # neither prompts nor what a command prints
 ogp_site_url = HOME.manual
 ogp_social_cards = {"enable": False}  # they would need fonts from the network
@@ -52,9 +63,14 @@ html_static_path = ["_static"]
 html_css_files = ["manual.css"]
 
 
-def for_napoleon(_app, _what, _name, _object, _options, lines: list[str]) -> None:
-    """Convert docstrings, which are laid out for `help()`, before napoleon reads them."""
+def for_napoleon(_app, what: str, name: str, _object, _options, lines: list[str]) -> None:
+    """Convert docstrings, which are laid out for `help()`, before napoleon reads them; functions of
+    the array API standard get a link to its page."""
     lines[:] = converted(lines)
+    short = name.removeprefix("refarray.")
+    if what == "function" and short in IN_STANDARD:
+        link = f"`Array API standard <{STANDARD}/generated/array_api.{short}.html>`__"
+        lines[:] = [re.sub("^Array API standard", link, line) for line in lines]
 
 
 def with_figures(app, _name: str, source: list[str]) -> None:

@@ -7,20 +7,32 @@ from __future__ import annotations
 
 import re
 from itertools import groupby
+from pathlib import Path
 
 PARAMETER = re.compile(r"[a-z_]\w*(, [a-z_]\w*)*: ")
 WORD = r"[A-Za-z_][\w.]*"
 CODE = re.compile(
     rf"`[^`]+`"  # marked as code already
     rf"|'[^'\s]*'"
-    rf"|{WORD}\(\)|{WORD}=[\w.]+|[\w.]*__\w+__|\b(?:True|False|None)\b|\b\w+Error\b"
+    rf"|{WORD}\(\)|{WORD}=[\w.]+|[\w.]*__\w+__|\bnumpy\.ndarray\b|\b(?:True|False|None)\b|\b\w+Error\b"
     rf"|[*\\|]+|\b\w+_(?!\w)"
 )
 
 
+INVENTORIES = Path(__file__).parent / "inventories"
+EXTERNAL = {
+    line.split()[0]
+    for path in INVENTORIES.glob("*.txt")
+    for line in path.read_text(encoding="utf-8").splitlines()
+    if not line.startswith("#")
+}
+"""Names of other manuals, which become links."""
+
+
 def literal(match: re.Match[str]) -> str:
     text = match[0].strip("`")
-    return f"``{text}``"
+    name = text.removesuffix("()")
+    return f":py:obj:`{text} <{name}>`" if name in EXTERNAL else f"``{text}``"
 
 
 def marked(line: str) -> str:

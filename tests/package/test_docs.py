@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import re
 import subprocess
@@ -90,3 +91,13 @@ def test_readme_has_the_number_of_findings(rendered: ModuleType, tmp_path: Path)
     must, should, libraries = found.groups()
     readme = (ROOT / "README.md").read_text()
     assert f"{must} broken MUSTs and {should} SHOULDs in {libraries} released libraries" in readme
+
+
+def test_names_of_other_manuals_in_docstrings_are_links(rendered: ModuleType) -> None:
+    docstrings = importlib.import_module("docstrings")
+    shown = docstrings.marked("Raises TypeError as numpy.from_dlpack() does; True and NoCopyError")
+    assert ":py:obj:`TypeError <TypeError>`" in shown
+    assert ":py:obj:`numpy.from_dlpack() <numpy.from_dlpack>`" in shown
+    assert "``True``" in shown and "``NoCopyError``" in shown
+    builtin = [name for name in docstrings.EXTERNAL if "." not in name]
+    assert len(builtin) >= 10 and all(hasattr(builtins, name) for name in builtin)
