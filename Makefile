@@ -27,13 +27,13 @@ GATES := $(shell sed -n 's/^gate-\([a-z0-9-]*\):.*/\1/p' Makefile)
 # Tests start hundreds of processes, which would each compile the modules that they import.
 unexport PYTHONDONTWRITEBYTECODE
 
-help: ## list these targets
+help: ## list these targets; the times are those of a first run on two cores
 	sed -n 's/^\([a-z]*\):.*## /  make \1|/p' Makefile | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
 
-demo: $(VENV)/package $(VENV)/light $(if $(filter all,$(PARTNERS)),$(VENV)/partners) ## exchange arrays with NumPy, ml_dtypes and tvm-ffi; PARTNERS=all adds PyTorch and JAX
+demo: $(VENV)/package $(VENV)/light $(if $(filter all,$(PARTNERS)),$(VENV)/partners) ## 3 minutes: exchange arrays with NumPy, ml_dtypes and tvm-ffi; PARTNERS=all adds PyTorch and JAX
 	$(BIN)/python examples/demo.py $(if $(filter all,$(PARTNERS)),--all)
 
-test: ## C++ tests, the abi3 wheel on the oldest and newest CPython found, pytest with all partners
+test: ## 16 minutes: C++ tests, the abi3 wheel on the oldest and newest CPython found, pytest with all partners
 	$(MAKE) --no-print-directory $(VENV)/build
 	mkdir -p build
 	# Downloads wait for the network, compilers for the processor. What fails here is tried again by its own target.
@@ -75,7 +75,7 @@ check: $(VENV)/package $(VENV)/test $(VENV)/partners $(VENV)/dev ## formatting, 
 	  -DPython_EXECUTABLE=$(abspath $(BIN)/python) > /dev/null
 	$(BIN)/cmake --build build/check -- --quiet
 
-format: $(VENV)/dev ## format the sources
+format: $(VENV)/dev ## 1 minute: format the sources
 	$(BIN)/clang-format -i $(CPP_SOURCES)
 	$(BIN)/ruff check --quiet --fix-only --select I $(PYTHON_SOURCES)
 	$(BIN)/ruff format --quiet $(PYTHON_SOURCES)
@@ -90,7 +90,7 @@ bench: ## benchmarks: B=exchange (default) copies ops growth shared footprint ab
 wheels: $(VENV)/build $(VENV)/audit ## the sdist, and audited wheels for the CPythons on this machine, into dist/
 	$(BIN)/python tools/wheels $(OBJECTS)
 
-lock: ## renew tools/locks: the newest versions that pyproject.toml allows, for each supported CPython
+lock: ## 1 minute: renew tools/locks: the newest versions that pyproject.toml allows, for each supported CPython
 	$(MAKE) --no-print-directory VENV=build/lock build/lock/lock
 	for minor in $(MINORS); do \
 	  build/lock/bin/python tools/requirements.py locked | build/lock/bin/uv pip compile - --quiet --upgrade --generate-hashes \
