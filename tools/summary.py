@@ -3,7 +3,8 @@
 
 build/gates/GATE.log has the whole output; build/gates/GATE.toml the date, the commit, the exit
 status, the headings and the last lines. With RECORD=1 the summary also becomes
-docs/gates/GATE.toml, which pages quote, and the output goes to the branch `records`.
+docs/gates/GATE.toml, which pages quote, and the output goes to the branch `records`. A run of one
+part of a gate, P=PART, has files of its own: GATE-PART.
 """
 
 from __future__ import annotations
@@ -64,16 +65,18 @@ def summary(gate: str, status: int, seconds: float, output: list[str]) -> dict[s
 def main(gate: str) -> int:
     folder = ROOT / "build" / "gates"
     folder.mkdir(parents=True, exist_ok=True)
-    log = folder / f"{gate}.log"
+    part = os.environ.get("P", "")  # of a gate that takes it: one platform of all
+    name = f"{gate}-{part}" if part else gate
+    log = folder / f"{name}.log"
     start = time.monotonic()
     status = run_logged(["make", "--no-print-directory", f"gate-{gate}"], log)
     output = log.read_text(encoding="utf-8", errors="replace").replace(f"{ROOT}/", "").splitlines()
     found = summary(gate, status, time.monotonic() - start, output)
-    about = f"A run of `make gate G={gate}`."
-    records.write(folder / f"{gate}.toml", about, found)
+    about = f"A run of `make gate G={gate}{f' P={part}' if part else ''}`."
+    records.write(folder / f"{name}.toml", about, found)
     if os.environ.get("RECORD"):
-        found["raw"] = records.keep(f"gates/{gate}.log", log.read_bytes())
-        records.write(ROOT / "docs" / "gates" / f"{gate}.toml", about, found)
+        found["raw"] = records.keep(f"gates/{name}.log", log.read_bytes())
+        records.write(ROOT / "docs" / "gates" / f"{name}.toml", about, found)
     return status
 
 
