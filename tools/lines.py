@@ -56,6 +56,10 @@ PARTS = {
         "# Functions of the array API standard, written by",
         "# Other functions.",
     ),
+    "src/refarray/typing.py": (
+        "# Written by tools/rows from the rows of the functions",
+        "# The namespaces of refarray.",
+    ),
 }
 
 #: Folders whose own folders are counted one by one.
