@@ -9,7 +9,7 @@ import refarray
 
 sys.path.append(str(Path(__file__).parent))  # for docstrings, entries and rendered
 sys.path.append(str(Path(__file__).parents[1] / "tools" / "wheels"))  # for home
-from docstrings import converted
+from docstrings import EXAMPLES_FILE, converted, example
 from entries import Entries
 from home import read_home
 from rendered import fill
@@ -63,10 +63,11 @@ html_static_path = ["_static"]
 html_css_files = ["manual.css"]
 
 
-def for_napoleon(_app, what: str, name: str, _object, _options, lines: list[str]) -> None:
+def for_napoleon(app, what: str, name: str, _object, _options, lines: list[str]) -> None:
     """Convert docstrings, which are laid out for `help()`, before napoleon reads them; functions of
-    the array API standard get a link to its page."""
-    lines[:] = converted(lines)
+    the array API standard get a link to its page, and public callables their example."""
+    lines[:] = [*converted(lines), *example(name)]
+    app.env.note_dependency(str(EXAMPLES_FILE))
     short = name.removeprefix("refarray.")
     if what == "function" and short in IN_STANDARD:
         link = f"`Array API standard <{STANDARD}/generated/array_api.{short}.html>`__"

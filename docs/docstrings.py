@@ -6,6 +6,7 @@ A paragraph of lines `name: text` becomes "Args:"; calls, keywords and exception
 from __future__ import annotations
 
 import re
+import tomllib
 from itertools import groupby
 from pathlib import Path
 
@@ -27,6 +28,10 @@ EXTERNAL = {
     if not line.startswith("#")
 }
 """Names of other manuals, which become links."""
+
+
+EXAMPLES_FILE = Path(__file__).parent / "examples.toml"
+EXAMPLES: dict[str, dict[str, str]] = tomllib.loads(EXAMPLES_FILE.read_text(encoding="utf-8"))
 
 
 def literal(match: re.Match[str]) -> str:
@@ -63,3 +68,10 @@ def converted(lines: list[str]) -> list[str]:
         else:
             out += [*map(marked, paragraph), ""]
     return out
+
+
+def example(name: str) -> list[str]:
+    """The lines of the section with the example of `refarray.add`, say; none if it has none."""
+    owner, _, short = name.rpartition(".")
+    text = EXAMPLES.get(owner, {}).get(short)
+    return ["Example:", *(f"    {line}" for line in text.splitlines()), ""] if text else []
