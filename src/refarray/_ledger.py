@@ -16,6 +16,8 @@ PLURALS = ("allocations", "copies", "transfers", "synchronizations")
 class LedgerError(RuntimeError):
     """An open ledger of the thread forbids what was about to be done: ledger(forbid="copy")."""
 
+    __module__ = "refarray"  # as tracebacks and pickles name it
+
 
 class Ledger:
     """What one thread did in a `with` block: the result of `with refarray.ledger() as l:`.
