@@ -17,6 +17,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+import numpy.ma  # noqa: F401  # from CPython 3.14 on, its import has no room on a stack of 96 KiB
 from oom.computations import BINARY, UNARY, maker
 from oom.linalg import CALLS, SQUARE, matrices, plain
 from oom.recipes import NEEDS_DRIVER, RECIPES, Recipe
