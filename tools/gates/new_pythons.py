@@ -24,7 +24,7 @@ WORK = ROOT / "build" / "new-pythons"
 VERSIONS = ("3.14", "3.15")
 SUITE = "sid"
 #: What runs with abi3t: all that makes, keeps and frees objects of ours.
-ABI3T_TESTS = [TESTS / name for name in ("array", "dlpack", "isolated", "hostile")]
+ABI3T_TESTS = [TESTS / name for name in ("array", "dlpack", "hostile", "limits")]
 #: Heavy partners that have wheels for new CPythons: extensions of the tests are built with them.
 BINDINGS = ("nanobind>=3.1", "pybind11>=3", "cython>=3.1", "setuptools")
 PAGES = TESTS / "package" / "test_docs.py"  # pages show heavy partners
