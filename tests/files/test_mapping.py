@@ -29,6 +29,10 @@ import refarray as ra
 
 PAGE = os.sysconf("SC_PAGESIZE")
 LINUX = sys.platform == "linux"
+reads_proc = pytest.mark.skipif(not LINUX, reason="reads /proc, which only Linux has")
+seals = pytest.mark.skipif(
+    not hasattr(os, "memfd_create"), reason="sealed=True needs memfd_create, which only Linux has"
+)
 
 
 @pytest.fixture
@@ -265,7 +269,7 @@ def test_modes_that_do_not_go_together(saved: Path) -> None:
 # --- Lifetime
 
 
-@pytest.mark.skipif(not LINUX, reason="/proc/self/maps is of Linux")
+@reads_proc
 def test_the_last_array_or_view_unmaps_the_file(saved: Path) -> None:
     ra.save(saved.with_name("s"), {"a": ra.ones(4), "b": ra.zeros(4)})
     for make, file in [
@@ -402,7 +406,7 @@ def test_what_is_no_regular_file(kind: str, tmp_path: Path) -> None:
             assert sorted(tmp_path.iterdir()) == before
 
 
-@pytest.mark.skipif(not LINUX, reason="/proc is of Linux")
+@reads_proc
 def test_files_of_the_system_whose_size_is_0() -> None:
     with pytest.raises(ValueError, match="neither"):
         ra.open("/proc/self/maps")
@@ -440,7 +444,6 @@ def test_paths(saved: Path) -> None:
         ra.open(Misbehaving(ZeroDivisionError()))
 
 
-@pytest.mark.skipif(not LINUX, reason="setresuid of Linux")
 def test_permission_denied(saved: Path) -> None:
     saved.chmod(0o444)
     saved.parent.chmod(0o555)
@@ -448,7 +451,7 @@ def test_permission_denied(saved: Path) -> None:
 import os, refarray as ra
 ra.open, ra.save  # imported before the user changes
 if os.geteuid() == 0:
-    os.setresuid(65534, 65534, 65534)
+    os.setuid(65534)
 path = {str(saved)!r}
 for call in (lambda: ra.open(path, mode="r+"), lambda: ra.save(path, ra.ones(2))):
     try:
@@ -494,7 +497,7 @@ print(int(x[59, 99]), flush=True)
 """
 
 
-@pytest.mark.skipif(not LINUX, reason="sealed files are of Linux")
+@seals
 @pytest.mark.not_sanitized("the process dies of SIGBUS on purpose")
 def test_a_sealed_copy_outlives_a_file_that_others_cut_off(saved: Path) -> None:
     whole = saved.read_bytes()
@@ -505,7 +508,17 @@ def test_a_sealed_copy_outlives_a_file_that_others_cut_off(saved: Path) -> None:
     assert (done.returncode, done.stdout) == (-signal.SIGBUS, "")
 
 
-@pytest.mark.skipif(not LINUX, reason="sealed files are of Linux")
+def test_a_system_without_files_in_memory_refuses_sealed_copies(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "memfd_create", raising=False)
+    before = descriptors() if LINUX else 0
+    with pytest.raises(BufferError, match="sealed=True needs Linux"):
+        ra.open(saved, sealed=True)
+    assert not LINUX or descriptors() == before
+
+
+@seals
 def test_nobody_can_change_a_sealed_copy(saved: Path) -> None:
     x = ra.open(saved, sealed=True)
     with saved.open("r+b") as file:
@@ -519,7 +532,7 @@ def test_nobody_can_change_a_sealed_copy(saved: Path) -> None:
         ra.open(saved, sealed=True)
 
 
-@pytest.mark.skipif(not LINUX, reason="sealed files are of Linux")
+@seals
 def test_a_file_that_gets_shorter_while_it_is_copied(
     saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

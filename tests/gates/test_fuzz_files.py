@@ -51,4 +51,4 @@ exec(source.replace("check_places", "check_places_but_for_gaps"), vars(safetenso
 headers.main({4 * INPUTS})
 """
     status, output = run(code)
-    assert status != 0 and re.search("Wrong: |SyntaxError", output), output[-3000:]
+    assert status != 0 and re.search("Wrong: |SyntaxError: leading zeros", output), output[-3000:]

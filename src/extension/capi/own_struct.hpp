@@ -4,8 +4,6 @@
 
 #include <Python.h>
 
-#include "refarray/core/forced_unwind.hpp"
-
 namespace refarray::extension {
 
 #if defined(Py_TARGET_ABI3T)

@@ -1,8 +1,8 @@
 // The module refarray._native (PEP 489 multi-phase initialization): its contents and its state.
 #include "extension/module/module.hpp"
 
-#include "core/memory/thread_stack.hpp"
 #include "core/memory/foreign_code.hpp"
+#include "core/memory/thread_stack.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/object_pool.hpp"
@@ -116,15 +116,15 @@ void register_in_interpreter(PyObject* module) {
   check(PyDict_SetItemString(interpreter_dict(), State::kInterpreterKey, module));
 }
 
+/// CPython 3.14 ends the process where a quarter of a stack of 64 KiB is left, and raises at half.
+void set_stack_share() noexcept { core::smallest_share = Py_Version < 0x030E0000 ? 4 : 2; }
+
 void fill(PyObject* module) {
   static const bool settings_are_read =
-      (read_copy_settings(), read_audit_setting(), true);  // once per process
+      (read_copy_settings(), read_audit_setting(), set_stack_share(), true);  // once per process
   static_cast<void>(settings_are_read);
   core::set_foreign_caller(&call_foreign_code);
   core::set_driver_caller(&call_driver_code);
-  // CPython 3.14 ends the process where a quarter of a stack of 64 KiB is left, and raises at half.
-  static const bool share_is_set = (core::smallest_share = Py_Version < 0x030E0000 ? 4 : 2, true);
-  static_cast<void>(share_is_set);
   State& state = *::new (PyModule_GetState(module)) State;
   state.lease = InterpreterLease::of_current_interpreter();
   open_object_pool(state);
