@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.cases import run_each, words
+from helpers.dtype_names import NAMES
 from helpers.leaks import blocks_left
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -78,6 +79,24 @@ def test_read_only_flag_survives_pickling(protocol: int) -> None:
         assert y.tolist() == view.tolist()
         with pytest.raises(ValueError, match="read-only"):
             y[0] = 5
+
+
+def place(x: Any) -> tuple[int, int]:
+    """Address and size of the bytes of anything with the buffer protocol."""
+    found = np.from_dlpack(refarray.from_buffer(x, dtype="uint8"))
+    return found.ctypes.data, found.nbytes
+
+
+@run_each("dtype", (*NAMES, *DTYPES))
+def test_out_of_band_buffers_of_every_dtype_are_the_memory_of_the_array(dtype: str) -> None:
+    x = refarray.ones((1000,), dtype=dtype)
+    buffers: list[pickle.PickleBuffer] = []
+    with refarray.ledger(forbid=["copy", "allocation"]):
+        text = pickle.dumps(x, 5, buffer_callback=buffers.append)
+        y = pickle.loads(text, buffers=buffers)
+    (buffer,) = buffers
+    assert place(buffer) == place(y) == place(x)
+    assert_same(y, x)
 
 
 @pytest.mark.parametrize("dtype", ["int64", "bfloat16", "float4_e2m1fn"])
