@@ -224,6 +224,9 @@ gate-small-stacks: $(VENV)/build $(VENV)/test ## every public call, and matrices
 gate-shared: $(VENV)/$(if $(OWN_BUILD),build,package) $(VENV)/test ## processes that share arrays, KILLS=1000 of them killed for each of SEEDS=3, also under TSAN; TESTS="files" for some
 	$(BIN)/python tools/gates/shared.py $(TESTS)
 
+gate-engines: $(VENV)/build $(VENV)/engines ## arrays in Ray's object store, between Dask's workers and two MPI ranks, with the released packages; TESTS="files" for some
+	$(BIN)/python tools/gates/engines.py $(TESTS)
+
 gate-trust: $(VENV)/build $(VENV)/light ## hostile input and failing allocations: a table of inputs and outcomes
 	$(BIN)/python tools/gates/trust.py
 
@@ -292,7 +295,7 @@ $(VENV)/pip:
 	$(PYTHON) -m venv $(VENV)
 	touch $@
 
-$(VENV)/build $(VENV)/light $(VENV)/test $(VENV)/partners $(VENV)/bench $(VENV)/audit $(VENV)/cross $(VENV)/coverage $(VENV)/kernels $(VENV)/headers $(VENV)/dev $(VENV)/docs $(VENV)/lock: pyproject.toml $(LOCKS) | $(VENV)/pip
+$(VENV)/build $(VENV)/light $(VENV)/test $(VENV)/partners $(VENV)/engines $(VENV)/bench $(VENV)/audit $(VENV)/cross $(VENV)/coverage $(VENV)/kernels $(VENV)/headers $(VENV)/dev $(VENV)/docs $(VENV)/lock: pyproject.toml $(LOCKS) | $(VENV)/pip
 	echo "== install the '$(@F)' requirements"
 	$(BIN)/python tools/requirements.py --install $(@F)
 	touch $@

@@ -1,0 +1,1 @@
+"""Arrays in the engines that carry objects between processes and machines."""
