@@ -44,6 +44,18 @@ def test_first_pages_have_code() -> None:
     assert all(map(pages.has_blocks, (ROOT / "README.md", ROOT / "docs" / "quickstart.md")))
 
 
+def test_steps_of_each_kind_of_user_run() -> None:
+    """A section for each; only what would install packages into this environment is left out."""
+    text = (ROOT / "docs" / "first-steps.md").read_text(encoding="utf-8")
+    _, *sections = text.split("\n## ")
+    assert len(sections) == 6
+    skipped = re.compile(r"<!-- skip: .*?```sh\n(.*?)```", re.DOTALL)
+    installs = skipped.findall(text)
+    assert installs and all(each.startswith("pip install ") for each in installs)
+    for section in sections:
+        assert re.search(r"```(sh|console)\n", skipped.sub("", section)), section
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
