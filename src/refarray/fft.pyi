@@ -1,9 +1,9 @@
 # Written by tools/rows from the rows of the functions; do not edit.
 
 from collections.abc import Sequence
-from typing import Literal, SupportsIndex
+from typing import Literal, SupportsIndex, overload
 
-from refarray._native import Array, _Axes, _DeviceLike, _DTypeLike
+from refarray._native import Array, DType, _Axes, _DeviceLike, _DTypeLike, _Name
 
 __all__ = [
     "fft",
@@ -30,6 +30,11 @@ def fft(
     axis: SupportsIndex = -1,
     norm: Literal["backward", "ortho", "forward"] = "backward",
 ) -> Array: ...
+@overload
+def fftfreq(
+    n: SupportsIndex, /, *, d: float = 1.0, dtype: DType[_Name], device: _DeviceLike | None = None
+) -> Array[_Name]: ...
+@overload
 def fftfreq(
     n: SupportsIndex,
     /,
@@ -46,7 +51,7 @@ def fftn(
     axes: Sequence[SupportsIndex] | None = None,
     norm: Literal["backward", "ortho", "forward"] = "backward",
 ) -> Array: ...
-def fftshift(x: Array, /, *, axes: _Axes | None = None) -> Array: ...
+def fftshift(x: Array[_Name], /, *, axes: _Axes | None = None) -> Array[_Name]: ...
 def hfft(
     x: Array,
     /,
@@ -71,7 +76,7 @@ def ifftn(
     axes: Sequence[SupportsIndex] | None = None,
     norm: Literal["backward", "ortho", "forward"] = "backward",
 ) -> Array: ...
-def ifftshift(x: Array, /, *, axes: _Axes | None = None) -> Array: ...
+def ifftshift(x: Array[_Name], /, *, axes: _Axes | None = None) -> Array[_Name]: ...
 def ihfft(
     x: Array,
     /,
@@ -104,6 +109,11 @@ def rfft(
     axis: SupportsIndex = -1,
     norm: Literal["backward", "ortho", "forward"] = "backward",
 ) -> Array: ...
+@overload
+def rfftfreq(
+    n: SupportsIndex, /, *, d: float = 1.0, dtype: DType[_Name], device: _DeviceLike | None = None
+) -> Array[_Name]: ...
+@overload
 def rfftfreq(
     n: SupportsIndex,
     /,

@@ -6,6 +6,9 @@
 the array object, the functions and the extensions of the array API standard; `DType` is what dtypes
 of all libraries have. They are for type checkers: isinstance() refuses them. docs/types.md says
 which libraries they fit.
+
+The names of dtypes stand for them in annotations of refarray's own arrays:
+`refarray.Array[float32]`.
 """
 # `import refarray` does not load this module.
 
@@ -39,7 +42,63 @@ __all__ = [
     "Namespace",
     "RefarrayNamespace",
     "SupportsDLPack",
+    "bfloat16",
+    "bool",
+    "complex32",
+    "complex64",
+    "complex128",
+    "float4_e2m1fn",
+    "float6_e2m3fn",
+    "float6_e3m2fn",
+    "float8_e3m4",
+    "float8_e4m3",
+    "float8_e4m3b11fnuz",
+    "float8_e4m3fn",
+    "float8_e4m3fnuz",
+    "float8_e5m2",
+    "float8_e5m2fnuz",
+    "float8_e8m0fnu",
+    "float16",
+    "float32",
+    "float64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
 ]
+
+# The dtypes, for annotations: refarray.Array[float32].
+bfloat16: TypeAlias = Literal["bfloat16"]
+bool: TypeAlias = Literal["bool"]
+complex128: TypeAlias = Literal["complex128"]
+complex32: TypeAlias = Literal["complex32"]
+complex64: TypeAlias = Literal["complex64"]
+float16: TypeAlias = Literal["float16"]
+float32: TypeAlias = Literal["float32"]
+float4_e2m1fn: TypeAlias = Literal["float4_e2m1fn"]
+float64: TypeAlias = Literal["float64"]
+float6_e2m3fn: TypeAlias = Literal["float6_e2m3fn"]
+float6_e3m2fn: TypeAlias = Literal["float6_e3m2fn"]
+float8_e3m4: TypeAlias = Literal["float8_e3m4"]
+float8_e4m3: TypeAlias = Literal["float8_e4m3"]
+float8_e4m3b11fnuz: TypeAlias = Literal["float8_e4m3b11fnuz"]
+float8_e4m3fn: TypeAlias = Literal["float8_e4m3fn"]
+float8_e4m3fnuz: TypeAlias = Literal["float8_e4m3fnuz"]
+float8_e5m2: TypeAlias = Literal["float8_e5m2"]
+float8_e5m2fnuz: TypeAlias = Literal["float8_e5m2fnuz"]
+float8_e8m0fnu: TypeAlias = Literal["float8_e8m0fnu"]
+int16: TypeAlias = Literal["int16"]
+int32: TypeAlias = Literal["int32"]
+int64: TypeAlias = Literal["int64"]
+int8: TypeAlias = Literal["int8"]
+uint16: TypeAlias = Literal["uint16"]
+uint32: TypeAlias = Literal["uint32"]
+uint64: TypeAlias = Literal["uint64"]
+uint8: TypeAlias = Literal["uint8"]
 
 
 class HasDLPackDevice(Protocol):
@@ -64,7 +123,7 @@ SupportsDLPack: TypeAlias = HasDLPackDevice | HasDLPack
 class DType(Protocol):
     """A dtype: the standard promises only that dtypes can be compared."""
 
-    def __eq__(self, other: object, /) -> bool: ...
+    def __eq__(self, other: object, /) -> builtins.bool: ...
     def __hash__(self) -> int: ...
 
 
@@ -97,12 +156,12 @@ class Array(Protocol):
         stream: Any = None,
         max_version: tuple[int, int] | None = None,
         dl_device: Any = None,
-        copy: bool | None = None,
+        copy: builtins.bool | None = None,
     ) -> CapsuleType: ...
     def __dlpack_device__(self, /) -> tuple[Any, int]: ...
     def __getitem__(self, key: Any, /) -> Any: ...
     def __setitem__(self, key: Any, value: Any, /) -> None: ...
-    def __bool__(self) -> bool: ...
+    def __bool__(self) -> builtins.bool: ...
     def __int__(self) -> int: ...
     def __float__(self) -> float: ...
     def __complex__(self) -> complex: ...

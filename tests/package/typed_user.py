@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 import refarray
+import refarray.typing as rt
 from refarray.typing import Array, DType, Namespace, SupportsDLPack
 
 NumpyArray = np.ndarray[Any, np.dtype[np.float64]]
@@ -46,6 +47,26 @@ def namespaces() -> None:
     of_numpy: Namespace[NumpyArray] = np  # type: ignore[assignment]  # sort() has no descending=
     of_torch: Namespace[torch.Tensor] = torch  # type: ignore[assignment]  # not of the standard
     del ours, of_jax, of_strict, of_numpy, of_torch
+
+
+def rounded(x: refarray.Array[rt.float32]) -> refarray.Array[rt.bfloat16]:
+    return refarray.flip(refarray.astype(x, refarray.bfloat16))[1:]
+
+
+def dtypes_of_arrays(unknown: refarray.Array) -> None:
+    x = refarray.zeros(3, dtype=refarray.float32)
+    y = rounded(-x.T)
+    rounded(y)  # type: ignore[arg-type]
+    rounded(x == y)  # type: ignore[arg-type]
+    integers = refarray.ones_like(x, dtype=refarray.int8)
+    rounded(integers)  # type: ignore[arg-type]  # the call itself: pyright alone
+    rounded(refarray.ones_like(x))
+    rounded(unknown)
+    rounded(x + 1.0)  # promotion is not followed
+    mask: refarray.Array[rt.bool] = refarray.isnan(y)
+    dtype: refarray.DType[rt.bfloat16] = y.dtype
+    plain: refarray.Array = refarray.asarray(mask, dtype=dtype)
+    standardize(plain)
 
 
 def test_target() -> None:

@@ -19,7 +19,7 @@ BEGIN = (
 END = "\n# Other functions.\n"
 WIDTH = 100
 #: The private names of the main stub file that others import.
-ALIASES = ("_Axes", "_DeviceLike", "_DTypeLike")
+ALIASES = ("_Axes", "_Bool", "_DeviceLike", "_DTypeLike", "_Name")
 EXTENSION_HEAD = """\
 # Written by tools/rows from the rows of the functions; do not edit.
 
@@ -93,6 +93,22 @@ RESULTS = {
 }
 
 
+#: Functions whose results have the dtype of x, the first parameter.
+SAME_DTYPE = (
+    *("bitwise_invert", "ceil", "conj", "floor", "negative", "positive", "round", "sign", "square"),
+    *("trunc", "broadcast_to", "expand_dims", "flip", "matrix_transpose", "moveaxis"),
+    *("permute_dims", "repeat", "reshape", "roll", "squeeze", "tile", "tril", "triu"),
+    *("fftshift", "ifftshift", "diagonal", "max", "min", "sort", "take", "take_along_axis"),
+    *("unique_values",),
+)
+#: Functions whose results are bool.
+TRUTH = (
+    *("all", "any", "equal", "greater", "greater_equal", "isfinite", "isin", "isinf", "isnan"),
+    *("less", "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor"),
+    *("not_equal", "signbit"),
+)
+
+
 def annotated(function: str, parameter: Parameter) -> str:
     """A parameter with its type and default."""
     default = parameter.default
@@ -121,8 +137,26 @@ def parts(row: Row) -> Iterator[str]:
 
 
 def stub(row: Row) -> str:
-    """The function's lines."""
-    return wrapped(row.name, list(parts(row)), RESULTS.get(row.name, "Array"), WIDTH)
+    """The function's lines. An array's dtype is known if a dtype object was passed, or follows
+    from that of x."""
+    each = list(parts(row))
+    result = RESULTS.get(row.name) or ("Array[_Bool]" if row.name in TRUTH else "Array")
+    of_x = [part.replace("x: Array", "x: Array[_Name]") for part in each]
+    if row.name in SAME_DTYPE:
+        return wrapped(row.name, of_x, "Array[_Name]", WIDTH)
+    variants = [(each, result)]
+    [dtype] = [part for part in each if part.startswith("dtype: ")] or [None]
+    if result == "Array" and dtype:
+        if row.name.endswith("_like"):
+            variants.insert(0, ([dtype_as(part, "None = None") for part in of_x], "Array[_Name]"))
+        variants.insert(0, ([dtype_as(part, "DType[_Name]") for part in each], "Array[_Name]"))
+    overload = "@overload\n" if len(variants) > 1 else ""
+    return "".join(overload + wrapped(row.name, *variant, WIDTH) for variant in variants)
+
+
+def dtype_as(part: str, kind: str) -> str:
+    """The parameter, with another type if it is the dtype."""
+    return f"dtype: {kind}" if part.startswith("dtype: ") else part
 
 
 def wrapped(name: str, each: list[str], result: str, width: int) -> str:
@@ -164,8 +198,8 @@ def imports(body: str) -> str:
     results = sorted(set(re.findall(r"\w+Result\b", body)), key=str.lower)
     places = (
         ("collections.abc", ["Sequence"]),
-        ("typing", ["Literal", "SupportsIndex"]),
-        ("refarray._native", ["Array", *ALIASES]),
+        ("typing", ["Literal", "SupportsIndex", "overload"]),
+        ("refarray._native", ["Array", "DType", *ALIASES]),
         ("refarray._results", results),
     )
     lines = []

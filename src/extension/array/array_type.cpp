@@ -183,7 +183,7 @@ std::vector<PyMethodDef> make_methods(const Modes& modes) {
   std::vector<PyMethodDef> out =
       joined<PyMethodDef>({kManipulationMethods, kCopyMethods, kElementMethods, kByteMethods,
                            kPickleMethods, kExportMethods, kNumpyMethods, kNamespaceMethods,
-                           kSharedMethods, kFileMethods, kOwnMethods});
+                           kSharedMethods, kFileMethods, kGenericMethods, kOwnMethods});
   if (modes.strict) {
     out = of_standard(std::move(out));
     replace(out, kStrictExportMethods);

@@ -29,6 +29,8 @@ extern PyMethodDef kNamespaceFunctions[];      // module/namespace_module.cpp: p
 extern PyMethodDef kLedgerFunctions[];         // module/ledgers.cpp: private
 extern PyMethodDef kAllocatorFunctions[];      // objects/allocator_capsule.cpp: private
 
+extern PyMethodDef kGenericMethods[];  // objects/value_types.cpp: __class_getitem__, of arrays
+
 // Methods and getters of the array type.
 extern PyMethodDef kManipulationMethods[];  // array/manipulation.cpp
 extern PyMethodDef kCopyMethods[];          // copy/copy_functions.cpp: astype, copy, to_device

@@ -22,6 +22,13 @@ using core::DType;
 
 // --- The common base.
 
+constexpr char kClassGetitemDoc[] = R"doc(__class_getitem__($type, item, /)
+--
+
+Return a types.GenericAlias, for annotations. The item is not looked at.)doc";
+
+Ref class_getitem(PyObject* type, PyObject* item) { return check(Py_GenericAlias(type, item)); }
+
 constexpr char kValueReduceDoc[] = R"doc(__reduce__($self, /)
 --
 
@@ -284,6 +291,7 @@ Ref dtype_dlpack(PyObject* self, PyObject*) {
 PyMethodDef kMethodsOfDType[] = {
     {"__dlpack_data_type__", method<&dtype_dlpack>(), METH_NOARGS, kDTypeDlpackDoc},
     {"__reduce__", method<&value_reduce<DType>>(), METH_NOARGS, kValueReduceDoc},
+    {"__class_getitem__", method<&class_getitem>(), METH_O | METH_CLASS, kClassGetitemDoc},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -326,6 +334,11 @@ Ref make_strict_type(PyObject* module) {
 }
 
 }  // namespace
+
+PyMethodDef kGenericMethods[] = {
+    {"__class_getitem__", method<&class_getitem>(), METH_O | METH_CLASS, kClassGetitemDoc},
+    {nullptr, nullptr, 0, nullptr},
+};
 
 Ref make_strict_dtypes(PyObject* module) {
   const Ref type = make_strict_type(module);
