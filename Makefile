@@ -221,6 +221,9 @@ gate-without-compute: $(VENV)/build $(VENV)/test ## the array and its exchange, 
 gate-small-stacks: $(VENV)/build $(VENV)/test ## every public call, and matrices of many orders, in threads with stacks of 64 KiB
 	$(BIN)/python tools/gates/small_stacks.py
 
+gate-rust: $(VENV)/package $(VENV)/test ## the example extension in Rust, built by the machine's rustc: its tests, and the conformance kit
+	$(BIN)/python tools/gates/rust_example.py
+
 gate-shared: $(VENV)/$(if $(OWN_BUILD),build,package) $(VENV)/test ## processes that share arrays, KILLS=1000 of them killed for each of SEEDS=3, also under TSAN; TESTS="files" for some
 	$(BIN)/python tools/gates/shared.py $(TESTS)
 

@@ -4,6 +4,7 @@ All blocks of a page share names and a working directory, which has a copy of `e
 
 - ```python: runs; blocks with prompts must print the output that they show. A block whose first
   line is `# file: NAME` is written to that file instead.
+- ```cpp and ```cmake: a block whose first line names a file is written; others are only shown.
 - ```sh: each command must succeed. `make` runs as a dry run in the repository. `refarray check` and
   `refarray matrix` may also exit with 1, which reports deviations.
 - ```console: each line `$ COMMAND` must print the lines below it, in which `...` stands for
@@ -35,8 +36,9 @@ from sybil.parsers.markdown import CodeBlockParser, SkipParser
 
 ROOT = Path(__file__).resolve().parents[2]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+FILES = ("cpp", "cmake")
 LANGUAGES = ("python", "sh", "console")
-FILE = "# file: "
+FIRST_LINE = re.compile(r"(?:#|//) file: (\S+)\n")
 SECONDS = 300
 
 
@@ -60,12 +62,21 @@ class PythonBlocks(CodeBlockParser):
                 yield region
 
     def evaluate(self, example: Example) -> None:
-        text = str(example.parsed)
-        if text.startswith(FILE):
-            name = text.partition("\n")[0].removeprefix(FILE).strip()
-            Path(name).write_text(text, encoding="utf-8")
-            return
-        self.python(example)
+        if not is_written(example):
+            self.python(example)
+
+
+def is_written(example: Example) -> bool:
+    """Writes the block into a file if its first line names one."""
+    text = str(example.parsed)
+    named = FIRST_LINE.match(text)
+    if named:
+        Path(named[1]).write_text(text, encoding="utf-8")
+    return named is not None
+
+
+def show(example: Example) -> None:
+    is_written(example)
 
 
 def shell(command: str) -> subprocess.CompletedProcess[str]:
@@ -118,6 +129,7 @@ def parsed(page: Path) -> Document:
         str(page),
         SkipParser(),
         PythonBlocks(),
+        *(CodeBlockParser(language, show) for language in FILES),
         CodeBlockParser("sh", run_sh),
         CodeBlockParser("console", run_console),
     )

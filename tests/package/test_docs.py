@@ -74,6 +74,8 @@ def test_page_with_a_wrong_result_fails(tmp_path: Path, wrong: str, message: str
         "```python\n>>> a\n2\n>>> b = 3\n```",
         "```python\n# file: mine.py\nprint(4)\n```",
         "```sh\nmake help  # dry\n\npython -c 'import refarray'\n```",
+        "```cpp\n// file: mine.cpp\nint x;\n```\n\n```cpp\nnot written\n```",
+        "```console\n$ cat mine.cpp\n// file: mine.cpp\nint x;\n```",
         "```console\n$ python mine.py\n4\n$ echo a; echo b; echo c\na\n...\nc\n```",
         '<!-- skip: next "it ends the machine" -->\n\n```sh\nfalse\n```',
     ]
