@@ -112,10 +112,11 @@ bool is_ledger_error_pending() {
 namespace detail {
 void set_stack_exhausted() noexcept {
   compat::park_at_exit([] {
-    PyErr_SetString(PyExc_RecursionError,
-                    "maximum recursion depth exceeded: 32 KiB of the thread's stack are left, or a "
-                    "quarter of it (half from CPython 3.14 on), which code that refarray calls may need; "
-                    "threading.stack_size() makes threads with more");
+    PyErr_SetString(
+        PyExc_RecursionError,
+        "maximum recursion depth exceeded: 32 KiB of the thread's stack are left, or a "
+        "quarter of it (half from CPython 3.14 on), which code that refarray calls may need; "
+        "threading.stack_size() makes threads with more");
   });
 }
 }  // namespace detail
