@@ -81,6 +81,8 @@ format: $(VENV)/dev ## 1 minute: format the sources
 	$(BIN)/ruff format --quiet $(PYTHON_SOURCES)
 
 docs: $(VENV)/package $(VENV)/docs ## build the manual into docs/_build/html
+	echo "== notebook"
+	$(BIN)/python tools/docs/notebook.py --check
 	echo "== sphinx"
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 

@@ -75,9 +75,10 @@ def for_napoleon(app, what: str, name: str, _object, _options, lines: list[str])
 
 
 def with_figures(app, _name: str, source: list[str]) -> None:
-    """Fill in what pages show of docs/records; a new record renews the page."""
+    """Fill in what pages show of docs/records and of the notebook, whose changes renew the page."""
     if "<!-- rendered: " in source[0]:
-        for path in Path(app.srcdir, "records").glob("*/*.toml"):
+        records = Path(app.srcdir, "records").glob("*/*.toml")
+        for path in (*records, Path(app.srcdir).parent / "examples" / "gallery.ipynb"):
             app.env.note_dependency(str(path))
     source[0] = fill(source[0], Path(app.srcdir, "_build", "images"))
 

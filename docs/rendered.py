@@ -1,5 +1,6 @@
-"""Fills in what pages show of the summaries in docs/records, in the place of each line that ends
-with a mark: `<!-- rendered: findings -->`. What stands before it is for readers of the source."""
+"""Fills in what pages show of the summaries in docs/records and of the notebook, in the place of
+each line that ends with a mark: `<!-- rendered: findings -->`. What stands before it is for readers
+of the source."""
 
 import re
 import sys
@@ -22,6 +23,10 @@ def fill(text: str, images: Path) -> str:
             import calls_page
 
             return calls_page.rendered(found[2])
+        if found[1] == "notebook":
+            import notebook
+
+            return notebook.rendered()
         from benchmarks import page
 
         return page.rendered(found[2], images)
