@@ -95,6 +95,7 @@ def rendered() -> Iterator[ModuleType]:
     sys.path.insert(0, str(ROOT / "docs"))
     yield importlib.import_module("rendered")
     sys.path[:] = before
+    del sys.modules["rendered"]  # which adds folders to the path
 
 
 def test_readme_has_the_number_of_findings(rendered: ModuleType, tmp_path: Path) -> None:
@@ -115,3 +116,10 @@ def test_names_of_other_manuals_in_docstrings_are_links(rendered: ModuleType) ->
     assert "``True``" in shown and "``NoCopyError``" in shown
     builtin = [name for name in docstrings.EXTERNAL if "." not in name]
     assert len(builtin) >= 10 and all(hasattr(builtins, name) for name in builtin)
+
+
+def test_gallery_shows_the_notebook(rendered: ModuleType, tmp_path: Path) -> None:
+    text = rendered.fill((ROOT / "docs" / "gallery.md").read_text("utf-8"), tmp_path)
+    assert text.count('<div class="notebook-output">') == text.count("<div class=") >= 6
+    assert text.count("<svg ") == 5 and "ra.inspect(x.T)" in text
+    assert "synchronizations" in text and "requirements judged, 0 broken" in text
