@@ -7,8 +7,9 @@ from pathlib import Path
 
 import refarray
 
-sys.path.append(str(Path(__file__).parent))  # for docstrings, entries and rendered
+sys.path.append(str(Path(__file__).parent))  # for cards, docstrings, entries and rendered
 sys.path.append(str(Path(__file__).parents[1] / "tools" / "wheels"))  # for home
+from cards import draw
 from docstrings import EXAMPLES_FILE, converted, example
 from entries import Entries
 from home import read_home
@@ -58,7 +59,9 @@ IN_STANDARD = tomllib.loads(SIGNATURES.read_text(encoding="utf-8"))["functions"]
 STANDARD = f"https://data-apis.org/array-api/{refarray.__array_api_version__}/API_specification"
 copybutton_exclude = ".linenos, .gp, .go"  # neither prompts nor what a command prints
 ogp_site_url = HOME.manual
-ogp_social_cards = {"enable": False}  # they would need fonts from the network
+CARD = draw(Path(__file__).parent / "_build" / "images" / "card.png")
+CARD_PICTURE = CARD.relative_to(Path(__file__).parent).as_posix()
+ogp_social_cards = {"image": CARD_PICTURE, "image_mini": CARD_PICTURE, "line_color": "#4a90d9"}
 html_static_path = ["_static"]
 html_css_files = ["manual.css"]
 
