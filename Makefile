@@ -49,7 +49,7 @@ check: $(VENV)/package $(VENV)/test $(VENV)/partners $(VENV)/dev ## formatting, 
 	$(BIN)/ruff format --check --quiet $(PYTHON_SOURCES)
 	echo "== mypy and stubtest"
 	$(BIN)/mypy --strict src/refarray src/refarray_strict.py
-	$(BIN)/stubtest refarray --allowlist tools/stubtest.txt
+	MYPYPATH=src $(BIN)/stubtest refarray --allowlist tools/stubtest.txt
 	echo "== pyright: every public name has a known type; a user's module and the code of the manual, also by mypy"
 	mkdir -p build
 	PATH="$(abspath $(BIN)):$$PATH" pyright --ignoreexternal --verifytypes refarray > build/verifytypes.txt \

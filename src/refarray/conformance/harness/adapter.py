@@ -25,7 +25,7 @@ from refarray.conformance.subjects import promises
 from refarray.conformance.subjects.subject import KINDS, Subject
 
 KIT = str(Path(__file__).parents[1])
-SENT = tuple(
+SENT: tuple[dict[str, Any], ...] = tuple(
     {"shape": shape, "dtype": dtype, "data": bytes(96), "versioned": versioned}
     for shape in ((6,), (2, 3), (2, 2, 3))
     for dtype in ((2, 32, 1), (2, 64, 1), (0, 64, 1), (0, 32, 1), (1, 8, 1))

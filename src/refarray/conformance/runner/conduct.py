@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
+from typing import Any
 
 OWN = 200  # the kit's descriptors are from here on, out of the way of what closes 0 to 2
 TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
@@ -42,11 +43,13 @@ class Conduct:
         for number, descriptor in enumerate((null, output)):
             os.dup2(descriptor, number)
             os.close(descriptor)
-        self.kept = {number: take(os.dup(number)) for number in (0, 1, 2)}
-        self.mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
-        self.handlers = {number: signal.getsignal(number) for number in SIGNALS}
-        self.folder = Path.cwd()
-        self.threads = 1
+        self.kept: dict[int, int] = {number: take(os.dup(number)) for number in (0, 1, 2)}
+        self.mask: set[Any] = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        self.handlers: dict[signal.Signals, Any] = {
+            number: signal.getsignal(number) for number in SIGNALS
+        }
+        self.folder: Path = Path.cwd()
+        self.threads: int = 1
 
     def restore(self, own_output: bool = False) -> list[str]:
         """What the library has done since the last call; all but threads and children is undone.

@@ -65,7 +65,7 @@ class ForkServer:
 
     def __init__(self, other: socket.socket) -> None:
         self.other = other
-        self.lock = threading.Lock()
+        self.lock: threading.Lock = threading.Lock()
         """Two threads of the engine ask the same server."""
 
     def ask(self, question: dict[str, str | int], given: list[int] | None = None) -> int | None:

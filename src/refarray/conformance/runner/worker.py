@@ -163,7 +163,7 @@ class Bench:
         tries_here: bool,
     ) -> None:
         self.probes = probes
-        self.forks = forks
+        self.forks: bool = forks
         self.say = say
         self.conduct = conduct
         self.trials: dict[str, dict[str, Any]] = {}
