@@ -26,7 +26,7 @@ from wheel_builder import WORK, build_wheel, interpreters  # noqa: E402
 
 DIST = ROOT / "dist"
 POLICY = f"manylinux_{old_glibc.LIMIT[0]}_{old_glibc.LIMIT[1]}_{platform.machine()}"
-OBJECTS = r"refarray_(?:kernels|operations|products)_\w+|refarray_decompositions"
+OBJECTS = r"refarray_(?:kernels|math|operations|products)_\w+|refarray_decompositions"
 
 
 def compiled_objects() -> Path:
