@@ -80,13 +80,13 @@ format: $(VENV)/dev ## 1 minute: format the sources
 	$(BIN)/ruff check --quiet --fix-only --select I $(PYTHON_SOURCES)
 	$(BIN)/ruff format --quiet $(PYTHON_SOURCES)
 
-docs: $(VENV)/package $(VENV)/docs ## build the manual into docs/_build/html
+docs: $(VENV)/package $(VENV)/docs ## 6 minutes: build the manual into docs/_build/html
 	echo "== notebook"
 	$(BIN)/python tools/docs/notebook.py --check
 	echo "== sphinx"
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 
-bench: ## benchmarks: B=exchange (default) copies ops growth shared footprint abi threads gpu; SAVE=1 records the result
+bench: ## 5 minutes: benchmarks, B=exchange (default) copies ops growth shared footprint abi threads gpu; SAVE=1 records the result
 	$(MAKE) --no-print-directory bench-$(or $(B),exchange)
 
 wheels: $(VENV)/build $(VENV)/audit ## the sdist, and audited wheels for the CPythons on this machine, into dist/
