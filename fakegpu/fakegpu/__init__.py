@@ -32,6 +32,7 @@ __all__ = [
     "reset",
     "restart",
     "run",
+    "share_devices",
     "step",
     "touch",
     "trace",
@@ -51,6 +52,7 @@ DEFAULTS: dict[str, int | bool | str] = {
     "pools": True,
     "managed": True,
     "concurrent_managed": True,  # False: the host may not touch it while any kernel runs
+    "shareable": True,  # memory that other processes can map
     "peers": True,
     "cuda_free_waits": False,  # cuMemFree may wait; programs must not rely on it
     "hip_free_waits": True,
@@ -112,6 +114,7 @@ def _core() -> ctypes.CDLL:
         ("live", text, []),
         ("label", None, [text]),
         ("touch", None, [ctypes.c_void_p, number, ctypes.c_int]),
+        ("in_room", ctypes.c_int, []),
         ("peek", ctypes.c_int, [number, ctypes.c_void_p, number]),
     ):
         function = getattr(core, f"fakegpu_{name}")
@@ -158,6 +161,21 @@ def load(
     os.environ["REFARRAY_LIBCUDA"] = str(drivers.cuda)
     os.environ["REFARRAY_LIBHIP"] = str(drivers.hip)
     return drivers
+
+
+def share_devices(file: Path | str) -> None:
+    """Share the simulated devices with all processes that name the same file.
+
+    Each still starts its own machine by `load()`, after this, with the same settings. Memory of
+    cuMemCreate and events can then go from one to the other, and the race detector compares the
+    work of all. The hosts of all processes count as one thread. `file` need not exist; processes
+    started later share too, by the variable FAKEGPU_ROOM.
+
+    Raises RuntimeError if this process's drivers have been used before.
+    """
+    os.environ["FAKEGPU_ROOM"] = str(file)
+    if not _core().fakegpu_in_room():
+        raise RuntimeError("share_devices() comes before the first use of the drivers")
 
 
 def restart() -> None:

@@ -1,6 +1,7 @@
 """Arrays shared between processes: one handle, no copy.
 
 An arena is memory that a family of processes shares. Arrays in it are ordinary arrays on the CPU.
+On CUDA and ROCm each shared array has an allocation of its own that other processes can map.
 `multiprocessing` sends their handles instead of their elements: queues, pipes, pools, managers and
 arguments of processes, with every start method. Importing this module sets that up.
 """
@@ -8,9 +9,10 @@ arguments of processes, with every start method. Importing this module sets that
 from __future__ import annotations
 
 import sys
+import os
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from multiprocessing.reduction import ForkingPickler
+from multiprocessing.reduction import DupFd, ForkingPickler
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, SupportsIndex
 
 from refarray import _native
@@ -20,7 +22,7 @@ from refarray._native import asarray as _as_array
 if TYPE_CHECKING:
     from typing_extensions import CapsuleType
 
-    from refarray._native import _DTypeLike
+    from refarray._native import Device, Event, _DTypeLike
 
 if not hasattr(_native, "_shared_new"):
     raise ImportError("refarray.shared needs Linux: sealed files in memory and locks of them")
@@ -36,6 +38,7 @@ __all__ = [
     "collect",
     "empty",
     "limits",
+    "open_event",
     "use",
     "zeros",
 ]
@@ -136,7 +139,7 @@ class Handle:
 
     def __init__(self, x: Array) -> None:
         """Store an array whose memory is shared."""
-        if _native._shared_arena_of(x) is None:
+        if not x.is_shared():
             raise BufferError(
                 f"the array on {x.device} is in no shared memory; shared.asarray(x) copies it there"
             )
@@ -146,16 +149,23 @@ class Handle:
         """Return a message for one receiver.
 
         From here on the memory is held until the message is attached, or given up because too many
-        wait (see `limits`). Only processes of this machine can use it.
+        wait (see `limits`). Only processes of this machine can use it. Of an array on a device,
+        the host waits for this process's work on it, and the descriptor of `fds()` holds the memory
+        until then: the receiver needs both.
+
+        Raises BufferError during a graph capture that forbids the wait, DriverError.
         """
         return _native._shared_send(self._array)
 
-    def fds(self) -> tuple[int, int]:
-        """Return new descriptors of the arena, for a receiver that cannot open it by itself.
+    def fds(self) -> tuple[int, ...]:
+        """Return new descriptors for a receiver: two of the arena, or the one of device memory.
 
-        That is one of another user or in another pid namespace, or one that gets the message after
-        this process has ended. Send them over a Unix socket, then close them.
+        Those of an arena are for one that cannot open it by itself: of another user or in another
+        pid namespace, or one that gets the message after this process has ended. That of device
+        memory is needed always. Send them over a Unix socket, then close them.
         """
+        if (descriptor := _native._shared_descriptor(self._array)) >= 0:
+            return (os.dup(descriptor),)
         return _native._shared_descriptors(_native._shared_arena_of(self._array))  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
@@ -197,26 +207,40 @@ def _arena(arena: Arena | None) -> CapsuleType:
     return arena._native
 
 
+def _place(arena: Arena | None, device: Device | str | None) -> CapsuleType | Device | str:
+    """Where a new array is to be: an arena's capsule, or a device."""
+    if device is None or str(device) == "cpu":
+        return _arena(arena)
+    if arena is not None:
+        raise ValueError(f"arena and device {str(device)!r}: an arena is memory of the CPU")
+    return device
+
+
 def empty(
     shape: SupportsIndex | Sequence[SupportsIndex],
     dtype: _DTypeLike | None = None,
     *,
+    device: Device | str | None = None,
     arena: Arena | None = None,
 ) -> Array:
     """Return a new row-major array with uninitialized elements in shared memory.
 
-    dtype: None is float64. arena: None is the arena of this process, see `use`.
+    dtype: None is float64. device: None is the CPU; a CUDA or ROCm device such as "cuda:0" is for
+    an allocation of its own, of whole units of the driver (2 MiB). arena: None is the arena of this
+    process, see `use`; for the CPU only.
 
     Raises MemoryError at the limit of the arena or of the machine, and BufferError in an arena of
-    another process with peers="read". The other errors are those of refarray.empty().
+    another process with peers="read" and on a device without such memory. The other errors are
+    those of refarray.empty().
     """
-    return _native._shared_empty(_arena(arena), shape, dtype, False)
+    return _native._shared_empty(_place(arena, device), shape, dtype, False)
 
 
 def zeros(
     shape: SupportsIndex | Sequence[SupportsIndex],
     dtype: _DTypeLike | None = None,
     *,
+    device: Device | str | None = None,
     arena: Arena | None = None,
 ) -> Array:
     """Return a new row-major array of zeros in shared memory.
@@ -224,22 +248,25 @@ def zeros(
     Parameters and errors are those of empty(). Raises ValueError also for float8_e8m0fnu, which
     cannot represent zero.
     """
-    return _native._shared_empty(_arena(arena), shape, dtype, True)
+    return _native._shared_empty(_place(arena, device), shape, dtype, True)
 
 
 def asarray(x: Any, *, arena: Arena | None = None, readonly: bool = False) -> Array:
     """Return an array in shared memory: x itself if it is shared already, else a copy.
 
     x: whatever refarray.asarray() takes. What another library made of a shared array, such as a
-        tensor of PyTorch, is shared too. readonly: the result is a read-only view.
+        tensor of PyTorch, is shared too. arena: None is the arena of this process; an array on a
+        CUDA or ROCm device stays there then. readonly: the result is a read-only view.
 
     Errors are those of refarray.asarray() and empty().
     """
     given = _as_array(x)
     out = given if given.is_shared() else _native._shared_find(given)
     if out is None or (arena is not None and arena_of(out) != arena):
-        out = _native._shared_empty(_arena(arena), given.shape, given.dtype, False)
-        out[...] = given if str(given.device) == "cpu" else given.to_device("cpu")
+        on_device = arena is None and given.device.type in ("cuda", "rocm")
+        place = given.device if on_device else _arena(arena)
+        out = _native._shared_empty(place, given.shape, given.dtype, False)
+        out[...] = given if on_device or str(given.device) == "cpu" else given.to_device("cpu")
     return out.as_readonly() if readonly else out
 
 
@@ -249,22 +276,34 @@ def arena_of(x: Array) -> Arena | None:
 
 
 def attach(
-    handle: Handle | bytes, *, readonly: bool = False, fds: tuple[int, int] | None = None
+    handle: Handle | bytes, *, readonly: bool = False, fds: Sequence[int] | None = None
 ) -> Array:
     """Return the array of a handle or of a message, in the memory of its sender.
 
-    readonly: the result is a read-only view. fds: the descriptors of the message's arena, see
+    readonly: the result is a read-only view. fds: the descriptors of the message, see
         `Handle.fds`; they stay the caller's.
 
     Raises BufferError for a message that is not one, with field, value and limit, if the memory was
     released meanwhile, and if the sender's arena cannot be opened.
     """
     if isinstance(handle, Handle):
-        out = _native._shared_attach(handle.to_bytes(), -1, -1)
+        out = _native._shared_attach(handle.to_bytes())
     else:
-        out = _native._shared_attach(handle, *(fds or (-1, -1)))
+        out = _native._shared_attach(handle, *(fds or ()))
         _adopt(out)
     return out.as_readonly() if readonly else out
+
+
+def open_event(handle: bytes) -> Event:
+    """Return another process's event, of the bytes of its `Event.shared_handle()`.
+
+    Work queued after `stream.wait(event)` comes after what any of the processes recorded last. The
+    process that made the event must not end while it is used.
+
+    Raises BufferError for bytes that are not of an event or of a device that this process does not
+    have, and DriverError: drivers refuse an event of the same process.
+    """
+    return _native._open_event(handle)
 
 
 def collect() -> int:
@@ -308,8 +347,16 @@ def _receive(message: bytes) -> Array:
     return attach(message)
 
 
-def _receive_handle(message: bytes) -> Handle:
-    return Handle(attach(message))
+def _receive_on_device(message: bytes, descriptor: Any) -> Array:
+    fd = descriptor.detach()
+    try:
+        return attach(message, fds=(fd,))
+    finally:
+        os.close(fd)
+
+
+def _receive_handle(receive: Callable[..., Array], arguments: tuple[Any, ...]) -> Handle:
+    return Handle(receive(*arguments))
 
 
 def _receive_arena(source: bytes) -> Arena | None:
@@ -320,23 +367,30 @@ def _receive_arena(source: bytes) -> Arena | None:
 
 
 def _reduce_array(x: Array) -> Any:
+    if (descriptor := _native._shared_descriptor(x)) >= 0:
+        return _receive_on_device, (_native._shared_send(x), DupFd(descriptor))
     if x.is_shared():
         return _receive, (_native._shared_send(x),)
     return x.__reduce_ex__(4)  # without out-of-band buffers
 
 
 def _reduce_handle(handle: Handle) -> Any:
-    return _receive_handle, (handle.to_bytes(),)
+    return _receive_handle, _reduce_array(handle._array)
 
 
 def _reduce_arena(arena: Arena) -> Any:
     return _receive_arena, (_native._shared_source(arena._native),)
 
 
+def _reduce_event(event: Event) -> Any:
+    return open_event, (event.shared_handle(),)
+
+
 def _register(register: Callable[[type, Callable[[Any], Any]], object]) -> None:
     register(Array, _reduce_array)
     register(Handle, _reduce_handle)
     register(Arena, _reduce_arena)
+    register(_native._stream_types()[1], _reduce_event)
 
 
 def _register_with_loky() -> None:

@@ -6,8 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/layout.hpp"
-#include "refarray/core/dtype.hpp"
+#include "core/array_record.hpp"
 #include "shared/arena.hpp"
 
 namespace refarray::shared {
@@ -20,15 +19,11 @@ struct Source {
   std::uint32_t zero = 0;
 };
 
-struct Message {
+/// The array's record is of its block.
+struct Message : core::ArrayRecord {
   Source source;
   Placement place;
   Ticket ticket;
-  core::DType dtype;
-  bool readonly;
-  std::uint8_t bit;    // of the first element in its byte
-  std::int64_t first;  // bytes from the begin of the block to the first element
-  core::Layout layout;
 };
 
 std::vector<std::byte> encode(const Message& message);

@@ -113,14 +113,7 @@ Message send(const core::ArrayView& array) {
          " is in no shared memory; shared.asarray(x) copies it there");
   }
   Arena& arena = *storage->arena();
-  Message out{source_of(arena),
-              storage->place(),
-              {},
-              array.dtype,
-              !array.writable(),
-              array.bit,
-              array.size() == 0 ? 0 : array.data - storage->data(),
-              core::Layout(array.extents(), array.stride_span())};
+  Message out{core::record_of(array), source_of(arena), storage->place(), {}};
   out.ticket = arena.send(storage->place().block);
   return out;
 }

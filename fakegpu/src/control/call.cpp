@@ -11,6 +11,7 @@
 #include <cstdio>
 
 #include "machine/capture.hpp"
+#include "machine/room.hpp"
 #include "memory/watch.hpp"
 
 namespace fakegpu {
@@ -118,6 +119,7 @@ Call::Call(Vendor vendor_called, const char* name, unsigned traits, const void* 
   in_call() = true;
   guard_ = std::unique_lock(machine.lock);
   number = log.begin_call();
+  if (Room* room = Room::get()) room->meet(machine.host_clock);
 }
 
 int Call::check_state() {
@@ -152,6 +154,7 @@ int Call::check() {
 int Call::finish(int code) {
   if (machine.forked) return code;
   if (injected_ != 0) code = injected_;
+  if (Room* room = Room::get()) room->meet(machine.host_clock);
   Thread& thread = machine.thread();
   Json line;
   line.add("seq", number).add("call", name_).add("vendor", vendor_name(vendor));
@@ -187,6 +190,12 @@ void Call::wait(const Snapshot& what) {
   }
   guard_.lock();
   join(what.clock);
+}
+
+void Call::wait(std::size_t event, std::uint64_t record) {
+  guard_.unlock();
+  Room::get()->wait(event, record);
+  guard_.lock();
 }
 
 void Call::join(const Clock& clock) {

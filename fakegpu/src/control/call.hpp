@@ -63,6 +63,8 @@ class Call {
   /// Blocks the host until the work has finished, without the lock; then joins its clock to the
   /// host's.
   void wait(const Snapshot& what);
+  /// The same for the record of an event of the room, without the clock.
+  void wait(std::size_t event, std::uint64_t record);
   /// Joins the clock of finished work to the host's.
   void join(const Clock& clock);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "memory/history.hpp"
 #include "memory/watch.hpp"
 
 namespace fakegpu {
@@ -50,16 +51,20 @@ void check_order(Call& call, const Accessor& accessor, Allocation& allocation,
                  const Access& access) {
   for (const Access& old : allocation.history) {
     if (!conflict(old, access) || old.moment.before(*accessor.clock)) continue;
-    const std::string message = std::string("a ") + word(access.kind) +
-                                " is not ordered after the " + word(old.kind) +
-                                " of the same bytes by call " + std::to_string(old.call);
-    call.violation(name_of(old.kind, access.kind), message, old.call, access.begin,
-                   access.end - access.begin);
+    // Another process keeps its own mapping.
+    if (access.kind == Kind::kFree && old.process != 0) continue;
+    std::string message = std::string("a ") + word(access.kind) + " is not ordered after the " +
+                          word(old.kind) + " of the same bytes by call " + std::to_string(old.call);
+    if (old.process != 0) message += " of process " + std::to_string(old.process);
+    call.violation(name_of(old.kind, access.kind), message, old.process == 0 ? old.call : 0,
+                   access.begin, access.end - access.begin);
   }
 }
 
 bool reachable(const Accessor& accessor, const Allocation& allocation) {
   const Device* home = allocation.device;
+  if (allocation.physical != nullptr)
+    return allocation.usable_on.contains(accessor.context->device->ordinal);
   if (allocation.kind != MemoryKind::kDevice || home == accessor.context->device) return true;
   if (allocation.pool != nullptr)
     return allocation.pool->readable_from.contains(accessor.context->device->ordinal);
@@ -76,10 +81,12 @@ void check_place(Call& call, const Accessor& accessor, const Allocation& allocat
   if (accessor.context->device->vendor != allocation.device->vendor)
     call.violation("wrong-vendor", "memory of one vendor is passed to the other vendor's driver", 0,
                    touch.begin, bytes);
-  else if (accessor.kernel && !reachable(accessor, allocation))
+  else if ((accessor.kernel || allocation.physical != nullptr) && !reachable(accessor, allocation))
     call.violation("no-peer-access",
-                   "a kernel accesses another device's memory without peer access", 0, touch.begin,
-                   bytes);
+                   allocation.physical != nullptr
+                       ? "a device accesses a mapping that was not made accessible to it"
+                       : "a kernel accesses another device's memory without peer access",
+                   0, touch.begin, bytes);
 }
 
 /// Managed memory on devices that cannot share it with the host, and its association.
@@ -127,6 +134,7 @@ void check_touch(Call& call, const Accessor& accessor, const Touch& touch) {
   check_managed(call, accessor, *allocation, touch);
   const Access access{touch.begin, touch.end, touch.write ? Kind::kWrite : Kind::kRead,
                       accessor.moment, call.number};
+  const SharedHistory all(*allocation);
   check_order(call, accessor, *allocation, access);
   record_access(*allocation, access, *accessor.clock);
   watch(machine, *allocation);
@@ -138,6 +146,7 @@ void check_allocation(Call& call, const Accessor& accessor, Allocation& allocati
 
 void check_free(Call& call, const Accessor& accessor, Allocation& allocation) {
   allocation.released = access_of(call, accessor, allocation, Kind::kFree);
+  const SharedHistory all(allocation);
   check_order(call, accessor, allocation, allocation.released);
 }
 

@@ -46,6 +46,7 @@ constexpr std::uint64_t kLegacyHandle = 1;
 constexpr std::uint64_t kPerThreadHandle = 2;
 constexpr unsigned kNonBlocking = 1;
 constexpr unsigned kDisableTiming = 2;
+constexpr unsigned kInterprocess = 4;
 
 enum CaptureMode : int { kGlobal = 0, kThreadLocal = 1, kRelaxed = 2 };
 enum CaptureStatus : int { kNoCapture = 0, kActive = 1, kInvalidated = 2 };

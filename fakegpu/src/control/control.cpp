@@ -8,6 +8,7 @@
 
 #include "control/call.hpp"
 #include "control/checker.hpp"
+#include "machine/room.hpp"
 
 using namespace fakegpu;
 
@@ -30,6 +31,7 @@ const std::map<std::string, Setter>& setters() {
       {"pools", set<&Settings::pools>},
       {"managed", set<&Settings::managed>},
       {"concurrent_managed", set<&Settings::concurrent_managed>},
+      {"shareable", set<&Settings::shareable>},
       {"peers", set<&Settings::peers>},
       {"cuda_free_waits", set<&Settings::cuda_free_waits>},
       {"hip_free_waits", set<&Settings::hip_free_waits>},
@@ -196,8 +198,18 @@ const char* fakegpu_live() {
     Json json;
     json.add("what", "memory").add("handle", allocation->begin).add("bytes", allocation->bytes);
     json.add("kind", kind_name(allocation->kind)).add("pool", allocation->pool != nullptr);
+    json.add("mapped", allocation->physical != nullptr);
     json.add("vendor", vendor_name(allocation->device->vendor));
     lines.push_back(json.add("device", allocation->device->ordinal).text());
+  }
+  tell(lines, "allocation handle", machine.physical, [](Json& json, const Physical& physical) {
+    json.add("bytes", physical.bytes).add("references", physical.references);
+    return physical.references > 0;
+  });
+  for (const AddressRange& range : machine.ranges) {
+    Json json;
+    json.add("what", "address range").add("handle", range.begin).add("bytes", range.bytes);
+    lines.push_back(json.text());
   }
   tell(lines, "stream", machine.streams, [](Json& json, const Stream& stream) {
     return !stream.legacy && place(json, stream.context);
@@ -237,6 +249,8 @@ int fakegpu_peek(std::uint64_t pointer, void* out, std::uint64_t bytes) {
   std::memcpy(out, reinterpret_cast<const void*>(Memory::alias(pointer)), bytes);
   return 0;
 }
+
+int fakegpu_in_room() { return Room::get() != nullptr ? 1 : 0; }
 
 void fakegpu_deinitialize() {
   Machine& machine = Machine::get();

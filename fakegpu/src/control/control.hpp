@@ -34,6 +34,8 @@ void fakegpu_label(const char* text);
 void fakegpu_touch(const void* pointer, std::uint64_t bytes, int write);
 /// Reads device memory without any driver call or ordering, for tests. Returns 0 or -1.
 int fakegpu_peek(std::uint64_t pointer, void* out, std::uint64_t bytes);
+/// Whether this process shares the simulated devices with others. Decides it, if nothing has yet.
+int fakegpu_in_room();
 /// All later calls fail as after the driver's shutdown.
 void fakegpu_deinitialize();
 }

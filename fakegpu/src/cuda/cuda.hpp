@@ -20,11 +20,7 @@ struct CudaMemPoolProps {
 };
 static_assert(sizeof(CudaMemPoolProps) == 88);
 
-struct CudaMemAccessDesc {
-  int location_type;
-  int location_id;
-  int flags;
-};
+using CudaMemAccessDesc = MemoryAccess;
 
 struct CudaMemcpy2D {  // CUDA_MEMCPY2D_v2
   std::size_t from_x, from_y;

@@ -173,6 +173,59 @@ int cuDeviceSetMemPool(int device, Handle pool) {
   });
 }
 
+int cuMemGetAllocationGranularity(std::size_t* bytes, const AllocationProperties* of, int) {
+  return call(kCuda, "cuMemGetAllocationGranularity", kImmediate, granularity, bytes, of);
+}
+
+int cuMemCreate(Handle* handle, std::size_t bytes, const AllocationProperties* of, std::uint64_t) {
+  return call(kCuda, "cuMemCreate", kBlocks, physical_create, handle, bytes, of);
+}
+
+int cuMemGetAllocationPropertiesFromHandle(AllocationProperties* of, Handle handle) {
+  return call(kCuda, "cuMemGetAllocationPropertiesFromHandle", kImmediate, physical_properties, of,
+              handle);
+}
+
+int cuMemRelease(Handle handle) {
+  return call(kCuda, "cuMemRelease", kBlocks | kReleases, physical_release, handle);
+}
+
+int cuMemRetainAllocationHandle(Handle* handle, void* address) {
+  return call(kCuda, "cuMemRetainAllocationHandle", kPlain, physical_retain, handle,
+              number(address));
+}
+
+int cuMemExportToShareableHandle(void* out, Handle handle, int type, std::uint64_t) {
+  return call(kCuda, "cuMemExportToShareableHandle", kPlain, physical_export,
+              static_cast<int*>(out), handle, type);
+}
+
+int cuMemImportFromShareableHandle(Handle* handle, void* file, int type) {
+  return call(kCuda, "cuMemImportFromShareableHandle", kPlain, physical_import, handle,
+              static_cast<int>(number(file)), type);
+}
+
+int cuMemAddressReserve(Handle* out, std::size_t bytes, std::size_t, Handle, std::uint64_t) {
+  return call(kCuda, "cuMemAddressReserve", kPlain, address_reserve, out, bytes);
+}
+
+int cuMemAddressFree(Handle address, std::size_t bytes) {
+  return call(kCuda, "cuMemAddressFree", kReleases, address_free, address, bytes);
+}
+
+int cuMemMap(Handle address, std::size_t bytes, std::size_t offset, Handle handle, std::uint64_t) {
+  return call(kCuda, "cuMemMap", kPlain, memory_map, address, bytes, offset, handle);
+}
+
+int cuMemSetAccess(Handle address, std::size_t bytes, const MemoryAccess* access,
+                   std::size_t count) {
+  return call(kCuda, "cuMemSetAccess", kBlocks, memory_set_access, address, bytes, access, count);
+}
+
+int cuMemUnmap(Handle address, std::size_t bytes) {
+  return call(kCuda, "cuMemUnmap", kBlocks | kReleases, memory_unmap, address, bytes);
+}
+
 int cuPointerGetAttribute(void* data, int attribute, Handle pointer) {
   return call(kCuda, "cuPointerGetAttribute", kImmediate, pointer_attribute, data, attribute,
               pointer);

@@ -54,6 +54,15 @@ int cuStreamGetId(Handle stream, std::uint64_t* id) {
               with(find_stream, stream, [&](Call&, Stream& found) { *id = found.component; }));
 }
 
+int cuIpcGetEventHandle(EventHandle* out, Handle event) {
+  return call(kCuda, "cuIpcGetEventHandle", kPlain, event_export, out, event);
+}
+
+int cuIpcOpenEventHandle(Handle* event, EventHandle from) {
+  return call(kCuda, "cuIpcOpenEventHandle", kPlain,
+              [&](Call& at) { return event_open(at, event, from); });
+}
+
 int cuStreamIsCapturing(Handle stream, int* status) {
   return call(kCuda, "cuStreamIsCapturing", kImmediate, stream_is_capturing, stream, status);
 }

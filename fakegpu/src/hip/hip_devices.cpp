@@ -1,6 +1,8 @@
 // HIP API: initialisation and devices.
 #include <dlfcn.h>
 
+#include <cstring>
+
 #include "machine/driver.hpp"
 
 using namespace fakegpu;
@@ -66,6 +68,12 @@ int hipDeviceGet(int* device, int ordinal) {
 int hipDeviceGetAttribute(int* value, int attribute, int device) {
   return call(kHip, "hipDeviceGetAttribute", kImmediate, device_attribute, value, attribute,
               device);
+}
+
+int hipDeviceGetUuid(void* uuid, int device) {
+  return call(kHip, "hipDeviceGetUuid", kImmediate, with(find_device, device, [&](Call&, Device&) {
+                std::memset(uuid, device + 65, 16);
+              }));
 }
 
 int hipDeviceGetName(char* name, int room, int device) {

@@ -164,6 +164,65 @@ int hipMemGetAddressRange(Handle* base, std::size_t* bytes, Handle pointer) {
   return call(kHip, "hipMemGetAddressRange", kImmediate, address_range, pointer, base, bytes);
 }
 
+int hipMemGetAllocationGranularity(std::size_t* bytes, const AllocationProperties* of, int) {
+  return call(kHip, "hipMemGetAllocationGranularity", kImmediate, granularity, bytes, of);
+}
+
+int hipMemCreate(Handle* handle, std::size_t bytes, const AllocationProperties* of, std::uint64_t) {
+  return call(kHip, "hipMemCreate", kBlocks, physical_create, handle, bytes, of);
+}
+
+int hipMemGetAllocationPropertiesFromHandle(AllocationProperties* of, Handle handle) {
+  return call(kHip, "hipMemGetAllocationPropertiesFromHandle", kImmediate, physical_properties, of,
+              handle);
+}
+
+int hipMemRelease(Handle handle) {
+  return call(kHip, "hipMemRelease", kBlocks | kReleases, physical_release, handle);
+}
+
+int hipMemRetainAllocationHandle(Handle* handle, void* address) {
+  return call(kHip, "hipMemRetainAllocationHandle", kPlain, physical_retain, handle,
+              number(address));
+}
+
+int hipMemExportToShareableHandle(void* out_file, Handle handle, int type, std::uint64_t) {
+  return call(kHip, "hipMemExportToShareableHandle", kPlain, physical_export,
+              static_cast<int*>(out_file), handle, type);
+}
+
+/// Until HIP 7.1 the address of the descriptor is passed, where CUDA takes its number.
+int hipMemImportFromShareableHandle(Handle* handle, void* file, int type) {
+  return call(kHip, "hipMemImportFromShareableHandle", kPlain, [&](Call& at) {
+    const bool by_address = at.machine.settings.hip_version < 70100000;
+    const int descriptor =
+        by_address ? *static_cast<const int*>(file) : static_cast<int>(number(file));
+    return physical_import(at, handle, descriptor, type);
+  });
+}
+
+int hipMemAddressReserve(void** out_address, std::size_t bytes, std::size_t, void*, std::uint64_t) {
+  return call(kHip, "hipMemAddressReserve", kPlain, address_reserve, out(out_address), bytes);
+}
+
+int hipMemAddressFree(void* address, std::size_t bytes) {
+  return call(kHip, "hipMemAddressFree", kReleases, address_free, number(address), bytes);
+}
+
+int hipMemMap(void* address, std::size_t bytes, std::size_t offset, Handle handle, std::uint64_t) {
+  return call(kHip, "hipMemMap", kPlain, memory_map, number(address), bytes, offset, handle);
+}
+
+int hipMemSetAccess(void* address, std::size_t bytes, const MemoryAccess* access,
+                    std::size_t count) {
+  return call(kHip, "hipMemSetAccess", kBlocks, memory_set_access, number(address), bytes, access,
+              count);
+}
+
+int hipMemUnmap(void* address, std::size_t bytes) {
+  return call(kHip, "hipMemUnmap", kBlocks | kReleases, memory_unmap, number(address), bytes);
+}
+
 int hipPointerGetAttribute(void* data, int attribute, Handle pointer) {
   return call(kHip, "hipPointerGetAttribute", kImmediate, pointer_attribute, data, attribute,
               pointer);

@@ -48,6 +48,15 @@ int hipEventCreateWithFlags(Handle* event, unsigned flags) {
   return call(kHip, "hipEventCreateWithFlags", kPlain, event_create, event, flags);
 }
 
+int hipIpcGetEventHandle(EventHandle* out, Handle event) {
+  return call(kHip, "hipIpcGetEventHandle", kPlain, event_export, out, event);
+}
+
+int hipIpcOpenEventHandle(Handle* event, EventHandle from) {
+  return call(kHip, "hipIpcOpenEventHandle", kPlain,
+              [&](Call& at) { return event_open(at, event, from); });
+}
+
 int hipStreamCreateWithPriority(Handle* stream, unsigned flags, int priority) {
   return call(kHip, "hipStreamCreateWithPriority", kPlain, stream_create, stream, flags, priority);
 }

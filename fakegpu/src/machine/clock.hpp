@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace fakegpu {
@@ -14,10 +15,12 @@ class Clock {
     return component < at_.size() ? at_[component] : 0;
   }
 
-  void join(const Clock& other) {
-    if (at_.size() < other.at_.size()) at_.resize(other.at_.size());
-    for (std::size_t i = 0; i < other.at_.size(); ++i) at_[i] = std::max(at_[i], other.at_[i]);
+  void join(std::span<const std::uint32_t> other) {
+    if (at_.size() < other.size()) at_.resize(other.size());
+    for (std::size_t i = 0; i < other.size(); ++i) at_[i] = std::max(at_[i], other[i]);
   }
+  void join(const Clock& other) { join(other.values()); }
+  std::span<const std::uint32_t> values() const { return at_; }
 
   /// Every point in time of the other clock is in this one.
   bool reaches(const Clock& other) const {

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "machine/driver.hpp"
+#include "machine/room.hpp"
 
 namespace fakegpu {
 namespace {
@@ -119,6 +120,7 @@ int device_attribute(Call& call, int* value, int attribute, int ordinal) {
   *value = is_listed ? found->second : 0;
   const Settings& settings = call.machine.settings;
   if (attribute == (cuda ? 115 : 88)) *value = settings.pools;
+  if (cuda && attribute == 103) *value = settings.shareable && Room::get() != nullptr;
   if (attribute == (cuda ? 83 : 24)) *value = settings.managed;
   if (attribute == (cuda ? 89 : 9)) *value = settings.managed && settings.concurrent_managed;
   if (attribute == (cuda ? 33 : 67)) *value = ordinal + 1;  // PCI bus id

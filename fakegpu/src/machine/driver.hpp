@@ -65,6 +65,13 @@ int graph_destroy(Call& call, Handle graph);
 int event_create(Call& call, Handle* out, unsigned flags);
 int event_destroy(Call& call, Handle handle);
 int event_record(Call& call, Handle handle, Handle stream);
+struct EventHandle {  // CUipcEventHandle, hipIpcEventHandle_t
+  std::uint64_t magic, number;
+  unsigned char reserved[48];
+};
+static_assert(sizeof(EventHandle) == 64);
+int event_export(Call& call, EventHandle* out, Handle handle);
+int event_open(Call& call, Handle* out, const EventHandle& from);
 int event_query(Call& call, Handle handle);
 int event_synchronize(Call& call, Handle handle);
 int event_elapsed(Call& call, float* milliseconds, Handle start, Handle end);
@@ -83,6 +90,36 @@ int attach(Call& call, Handle stream, Handle pointer, std::size_t bytes, unsigne
 int pool_create(Call& call, Handle* out, int ordinal);
 int pool_destroy(Call& call, Handle pool);
 int find_pool(Call& call, Handle handle, Pool*& pool);
+// Memory that processes share. Both vendors' structs are the same.
+constexpr int kFileHandle = 1;  // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+struct AllocationProperties {
+  int type;
+  int handle_types;
+  int location_type;
+  int location_id;
+  void* security;
+  unsigned char flags[8];
+};
+static_assert(sizeof(AllocationProperties) == 32);
+struct MemoryAccess {
+  int location_type;
+  int location_id;
+  int flags;
+};
+int granularity(Call& call, std::size_t* out, const AllocationProperties* of);
+int physical_create(Call& call, Handle* out, std::size_t bytes, const AllocationProperties* of);
+int physical_properties(Call& call, AllocationProperties* out, Handle handle);
+int physical_release(Call& call, Handle handle);
+int physical_retain(Call& call, Handle* out, Handle address);
+int physical_export(Call& call, int* out, Handle handle, int type);
+int physical_import(Call& call, Handle* out, int file, int type);
+int address_reserve(Call& call, Handle* out, std::size_t bytes);
+int address_free(Call& call, Handle address, std::size_t bytes);
+int memory_map(Call& call, Handle address, std::size_t bytes, std::size_t offset, Handle handle);
+int memory_set_access(Call& call, Handle address, std::size_t bytes, const MemoryAccess* access,
+                      std::size_t count);
+int memory_unmap(Call& call, Handle address, std::size_t bytes);
+
 int address_range(Call& call, Handle pointer, Handle* base, std::size_t* bytes);
 
 // Pointer attributes, and HIP's struct for them.

@@ -3,6 +3,7 @@
 
 #include "machine/capture.hpp"
 #include "machine/driver.hpp"
+#include "machine/room.hpp"
 
 namespace fakegpu {
 namespace {
@@ -19,7 +20,52 @@ int refuse_look(Call& call, const Event& event) {
   return version < 70300000 ? refuse_unsafe_in_any_mode(call) : refuse_unsafe(call);
 }
 
+/// Other processes see the record, and when its work has run.
+void publish_record(Call& call, const Event& event, Stream& stream) {
+  Room* room = Room::get();
+  const std::size_t number = *event.shared;
+  const std::uint64_t record = room->record(number, event.snapshot.clock);
+  call.machine.enqueue(stream, [=] { room->finish(number, record); }, {});
+}
+
+int query_shared(Call& call, const Event& event) {
+  const SharedRecord record = Room::get()->latest(*event.shared);
+  if (!Room::get()->is_finished(*event.shared, record.number)) return kNotReady;
+  call.join(record.clock);
+  return kSuccess;
+}
+
+constexpr std::uint64_t kEventMagic = 0x31544E5655504746;  // "FGPUVNT1"
+
 }  // namespace
+
+int event_export(Call& call, EventHandle* out, Handle handle) {
+  Event* event = nullptr;
+  if (const int code = find_event(call, handle, event)) return code;
+  if (out == nullptr || (event->flags & kInterprocess) == 0) return kInvalidValue;
+  if (!event->shared) return kNotSupported;
+  *out = {kEventMagic, *event->shared, {}};
+  return kSuccess;
+}
+
+int event_open(Call& call, Handle* out, const EventHandle& from) {
+  Context* context = nullptr;
+  if (const int code = find_current(call, context)) return code;
+  const Room* room = Room::get();
+  const bool is_known =
+      room != nullptr && from.magic == kEventMagic && room->has_event(from.number);
+  if (out == nullptr || !is_known) return kInvalidHandle;
+  for (const auto& own : call.machine.events.all())
+    if (own->alive && own->shared == from.number && !own->opened) return kInvalidContext;
+  Event* event = call.machine.events.add();
+  event->context = context;
+  event->flags = kDisableTiming | kInterprocess;
+  event->shared = from.number;
+  event->opened = true;
+  *out = event->handle;
+  call.note("event", *out);
+  return kSuccess;
+}
 
 bool has_finished(const Snapshot& snapshot) {
   return std::all_of(snapshot.ops.begin(), snapshot.ops.end(),
@@ -29,7 +75,11 @@ bool has_finished(const Snapshot& snapshot) {
 int find_event(Call& call, Handle handle, Event*& event) {
   call.note("event", handle);
   event = call.machine.events.alive(handle);
-  if (event != nullptr && event->context->device->vendor == call.vendor) return kSuccess;
+  if (event != nullptr && event->context->device->vendor == call.vendor) {
+    if (event->opened && !Room::get()->has_event(*event->shared))
+      call.violation("bad-handle", "the process that made the event has destroyed it", 0, handle);
+    return kSuccess;
+  }
   call.violation("bad-handle", "no such event, or it has been destroyed", 0, handle);
   const bool was_ours = call.vendor == Vendor::kCuda && call.machine.events.find(handle) != nullptr;
   return was_ours ? kContextIsDestroyed : kInvalidHandle;
@@ -39,9 +89,12 @@ int event_create(Call& call, Handle* out, unsigned flags) {
   Context* context = nullptr;
   if (const int code = find_current(call, context)) return code;
   if (out == nullptr) return kInvalidValue;
+  const bool shareable = (flags & kInterprocess) != 0;
+  if (shareable && (flags & kDisableTiming) == 0) return kInvalidValue;
   Event* event = call.machine.events.add({}, call.machine.settings.reuse);
   event->context = context;
   event->flags = flags;
+  if (Room* room = Room::get(); shareable && room != nullptr) event->shared = room->add_event();
   *out = event->handle;
   call.note("event", *out).note("flags", flags).note("device", context->device->ordinal);
   return kSuccess;
@@ -51,6 +104,7 @@ int event_destroy(Call& call, Handle handle) {
   Event* event = nullptr;
   if (const int code = find_event(call, handle, event)) return code;
   event->snapshot = {};
+  if (event->shared && !event->opened) Room::get()->retire_event(*event->shared);
   call.machine.events.retire(*event);  // legal while the event is pending
   return kSuccess;
 }
@@ -71,6 +125,7 @@ int event_record(Call& call, Handle handle, Handle stream_handle) {
   if (const int code = refuse_implicit(*stream, true)) return code;
   call.machine.next_call = call.number;
   event->snapshot = call.machine.snapshot(*stream);
+  if (event->shared) publish_record(call, *event, *stream);
   event->recorded = true;
   event->stream = stream;
   event->capture = nullptr;
@@ -81,6 +136,7 @@ int event_query(Call& call, Handle handle) {
   Event* event = nullptr;
   if (const int code = find_event(call, handle, event)) return code;
   if (const int code = refuse_look(call, *event)) return code;
+  if (event->shared) return query_shared(call, *event);
   if (!has_finished(event->snapshot)) return kNotReady;
   call.join(event->snapshot.clock);
   return kSuccess;
@@ -90,6 +146,12 @@ int event_synchronize(Call& call, Handle handle) {
   Event* event = nullptr;
   if (const int code = find_event(call, handle, event)) return code;
   if (const int code = refuse_look(call, *event)) return code;
+  if (event->shared) {
+    const SharedRecord record = Room::get()->latest(*event->shared);
+    call.wait(*event->shared, record.number);
+    call.join(record.clock);
+    return kSuccess;
+  }
   const Snapshot what = event->snapshot;  // the event may be recorded again while the host waits
   call.wait(what);
   return kSuccess;

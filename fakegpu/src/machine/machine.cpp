@@ -2,10 +2,12 @@
 #include "machine/machine.hpp"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 
+#include "machine/room.hpp"
 #include "memory/watch.hpp"
 
 namespace fakegpu {
@@ -73,6 +75,10 @@ void Machine::switch_off() {
   modules.clear();
   functions.clear();
   graphs.clear();
+  for (const auto& one : physical.all())
+    if (one->alive) close(one->file);
+  physical.clear();
+  ranges.clear();
   captures.clear();
   ops_.clear();
   closed.clear();
@@ -90,6 +96,11 @@ Device* Machine::device(Vendor vendor, int ordinal) {
   return there ? &list[static_cast<std::size_t>(ordinal)] : nullptr;
 }
 
+std::size_t Machine::take_component() {
+  Room* room = Room::get();
+  return room != nullptr ? room->new_component() : ++next_component_;
+}
+
 Thread& Machine::thread() {
   static thread_local Thread own;
   if (own.id == 0) own.id = next_thread_++;
@@ -99,7 +110,7 @@ Thread& Machine::thread() {
     own.per_thread.clear();
     own.mode = kGlobal;
     own.hip_device = 0;
-    own.component = ++next_component_;  // number 0 is the clock shared by all host threads
+    own.component = take_component();  // number 0 is the clock shared by all host threads
   }
   return own;
 }
@@ -148,7 +159,7 @@ Stream* Machine::add_stream(Context& context, unsigned flags, int priority) {
   stream->context = &context;
   stream->flags = flags;
   stream->priority = priority;
-  stream->component = ++next_component_;
+  stream->component = take_component();
   if (settings.order != Order::kThreads) stream->worker->hold();
   stream->worker->set_delay(settings.delay, settings.seed + stream->component);
   context.streams.push_back(stream);

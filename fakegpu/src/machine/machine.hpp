@@ -28,6 +28,7 @@ struct Settings {
   bool pools = true;
   bool managed = true;
   bool concurrent_managed = true;  // the host may touch managed memory while kernels run
+  bool shareable = true;           // memory that other processes can map
   bool peers = true;               // cuDeviceCanAccessPeer returns 1
   // CUDA documents "may perform implicit synchronization", so programs must not rely on it
   bool cuda_free_waits = false;
@@ -73,6 +74,8 @@ class Machine {
   Table<Module> modules{0x50};
   Table<Function> functions{0x60};
   Table<Graph> graphs{0x70};
+  Table<Physical> physical{0x80};
+  std::vector<AddressRange> ranges;
   std::deque<std::unique_ptr<Capture>> captures;
   std::set<Allocation*> closed;  // host memory that the host may not access, or only read, now
   std::mutex pages;              // held while pages of host memory are opened or closed
@@ -94,7 +97,7 @@ class Machine {
   Context* add_context(Device& device);
   std::size_t new_component() {
     thread();  // its own clock component first
-    return ++next_component_;
+    return take_component();
   }
   Stream* add_stream(Context& context, unsigned flags, int priority);
   void destroy_stream(Stream& stream);
@@ -117,6 +120,7 @@ class Machine {
 
  private:
   Machine();
+  std::size_t take_component();  // that no other process of the room has
   void make_devices(Vendor vendor, int count);
   void add_legacy(Context& context);
   Stream* choose();

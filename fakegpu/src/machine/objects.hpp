@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -25,6 +26,25 @@ struct Pool {
   bool is_default = false;
   std::uint64_t release_threshold = 0;
   std::set<int> readable_from{};  // devices granted access by cuMemPoolSetAccess
+};
+
+/// Memory of a device that processes share, without an address.
+struct Physical {
+  std::uint64_t handle = 0;
+  bool alive = true;
+  Device* device = nullptr;
+  int file = -1;
+  std::size_t bytes = 0;
+  int references = 0;  // handles of the program
+  int mappings = 0;
+  bool created = false;  // here, not imported
+  bool can_export = false;
+};
+
+/// Addresses that the program has reserved.
+struct AddressRange {
+  std::uint64_t begin = 0;
+  std::size_t bytes = 0;
 };
 
 struct Device {
@@ -125,6 +145,8 @@ struct Event {
   bool alive = true;
   Context* context = nullptr;
   unsigned flags = 0;
+  std::optional<std::size_t> shared{};  // its number in the room, if other processes may have it
+  bool opened = false;                  // another process made it
   bool recorded = false;
   Snapshot snapshot{};
   const Stream* stream = nullptr;      // number of the latest record, if it was captured

@@ -3,6 +3,7 @@
 
 #include "machine/capture.hpp"
 #include "machine/driver.hpp"
+#include "machine/room.hpp"
 #include "memory/watch.hpp"
 
 namespace fakegpu {
@@ -124,6 +125,15 @@ int stream_wait_event(Call& call, Handle handle, Handle event_handle, unsigned f
   if (const int code = find_event(call, event_handle, event)) return code;
   constexpr unsigned kExternal = 1;
   if (flags > kExternal || (flags == kExternal && stream->capture == nullptr)) return kInvalidValue;
+  Room* room = Room::get();
+  if (event->shared && stream->capture == nullptr) {
+    const SharedRecord record = room->latest(*event->shared);
+    call.machine.next_call = call.number;
+    call.machine.enqueue(
+        *stream, [room, at = *event->shared, number = record.number] { room->wait(at, number); },
+        {{}, record.clock});
+    return kSuccess;
+  }
   if (!event->recorded) return kSuccess;
   bool handled = false;
   if (const int code = capture_wait(*stream, *event, flags == kExternal, handled)) return code;

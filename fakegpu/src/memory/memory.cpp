@@ -84,6 +84,24 @@ Memory::Memory() {
   if (kWatches) host_base = host_next = reserve_host();
 }
 
+std::uint64_t Memory::reserve(std::size_t bytes, std::size_t alignment) {
+  const std::uint64_t at = round_up(arena_next, alignment);
+  if (at + bytes + kPage > arena_base + kArena) return 0;
+  arena_next = at + bytes + kPage;
+  return at;
+}
+
+bool Memory::map_file(std::uint64_t begin, std::size_t bytes, int file) {
+  return mmap(bytes_at(alias(begin)), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file,
+              0) != MAP_FAILED;
+}
+
+void Memory::unmap_file(std::uint64_t begin, std::size_t bytes) {
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+  mmap(bytes_at(alias(begin)), bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+  poison(begin, std::min(bytes, kPage));  // whoever reads on sees it; the rest reads as zeros
+}
+
 bool Memory::is_device_address(std::uint64_t address) { return address - arena_base < kArena; }
 
 bool Memory::is_host_address(std::uint64_t address) {
@@ -168,6 +186,14 @@ Allocation* Memory::allocate(std::size_t bytes, MemoryKind kind, Device* device,
   return add(std::move(fresh));
 }
 
+Allocation* Memory::add_mapping(std::uint64_t begin, std::size_t bytes, Device* device) {
+  Allocation own;
+  own.begin = own.reserved_begin = begin;
+  own.bytes = own.reserved_bytes = bytes;
+  own.device = device;
+  return add(std::move(own));
+}
+
 Allocation* Memory::adopt(void* pointer, std::size_t bytes, Device* device) {
   Allocation own;
   own.begin = own.reserved_begin = reinterpret_cast<std::uint64_t>(pointer);
@@ -217,7 +243,9 @@ std::vector<Allocation*> Memory::alive() const {
 void Memory::forget() {
   for (const auto& [begin, allocation] : allocations_) {
     if (allocation->adopted) continue;
-    if (is_device_address(begin)) {
+    if (allocation->physical != nullptr) {
+      unmap_file(begin, allocation->reserved_bytes);
+    } else if (is_device_address(begin)) {
       unmap(begin, allocation->reserved_bytes);
     } else if (is_host_address(begin)) {
       protect(begin, allocation->reserved_bytes, PROT_NONE);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "control/codes.hpp"
@@ -14,8 +15,10 @@
 namespace fakegpu {
 
 struct Device;
+struct Physical;
 struct Pool;
 struct Capture;
+struct SharedBook;
 
 struct Stream;
 
@@ -32,6 +35,7 @@ struct Access {
   Kind kind = Kind::kRead;
   Moment moment;
   std::uint64_t call = 0;
+  std::uint32_t process = 0;  // 0: this one
 };
 
 struct Allocation {
@@ -48,8 +52,11 @@ struct Allocation {
   unsigned attached = kAttachGlobal;    // managed memory
   const Stream* attached_to = nullptr;  // kAttachSingle
   bool freed = false;
-  bool adopted = false;  // memory that the program registered
-  Access released;       // the free, if any
+  bool adopted = false;          // memory that the program registered
+  Access released;               // the free, if any
+  Physical* physical = nullptr;  // of a mapping: what is mapped
+  SharedBook* book = nullptr;    // of a mapping: all processes' accesses
+  std::set<int> usable_on;       // of a mapping: devices that may access it
   std::vector<Access> history;
 
   std::uint64_t end() const { return begin + bytes; }
@@ -71,6 +78,7 @@ class Memory {
   /// nullptr if memory runs out. `fill`: writes the pattern for fresh memory at once.
   Allocation* allocate(std::size_t bytes, MemoryKind kind, Device* device, const Clock& clock,
                        bool fill);
+  Allocation* add_mapping(std::uint64_t begin, std::size_t bytes, Device* device);
   Allocation* adopt(void* pointer, std::size_t bytes, Device* device);
   /// Marks an allocation as freed; poison() writes the pattern, possibly much later.
   void free(Allocation& allocation);
@@ -81,6 +89,12 @@ class Memory {
   void set_unmap(bool unmap) { unmap_ = unmap; }
   bool unmaps() const { return unmap_; }
   void forget();  // forgets all allocations
+
+  /// Device addresses that nothing is allocated at; 0 if there are no more. They are never reused.
+  static std::uint64_t reserve(std::size_t bytes, std::size_t alignment);
+  /// Lets workers access a file's bytes at the addresses, or what freed memory has.
+  static bool map_file(std::uint64_t begin, std::size_t bytes, int file);
+  static void unmap_file(std::uint64_t begin, std::size_t bytes);
 
   /// The address at which workers access a byte: its alias, or itself if the program owns it.
   static std::uint64_t alias(std::uint64_t address);

@@ -47,7 +47,8 @@ int put_known(void* data, int attribute, Handle pointer, const Allocation& alloc
     case kDeviceOrdinal:
       return put(data, allocation.device->ordinal);
     case kIsLegacyIpcCapable:
-      return put(data, device && allocation.pool == nullptr ? 1U : 0U);
+      return put(data,
+                 device && allocation.pool == nullptr && allocation.physical == nullptr ? 1U : 0U);
     case kRangeStart:
       return put(data, allocation.begin);
     case kRangeSize:

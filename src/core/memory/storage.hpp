@@ -54,6 +54,14 @@ class Storage {
   }
 
   void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+  /// A reference, unless the last one is gone. The caller excludes the object's destruction.
+  bool retain_if_alive() noexcept {
+    std::uint32_t count = references_.load(std::memory_order_relaxed);
+    while (count != 0 &&
+           !references_.compare_exchange_weak(count, count + 1, std::memory_order_acquire)) {
+    }
+    return count != 0;
+  }
   /// From any thread: prepares it for foreign code or a driver (see call_foreign()) if need be.
   void release() noexcept {
     if (drop()) foreign_ || tracked_ ? release_elsewhere() : destroy_(this);

@@ -1,6 +1,7 @@
 // The Python types Stream and Event, and the module functions on current streams. The types are
 // created on first use, since most programs use no device.
 #include <array>
+#include <cstring>
 #include <initializer_list>
 #include <new>
 #include <utility>
@@ -21,6 +22,7 @@ namespace {
 
 using core::Fault;
 using runtime::EventPtr;
+using EventKind = runtime::Event::Kind;
 using runtime::StreamPtr;
 
 /// A Python object that owns a StreamPtr or an EventPtr.
@@ -106,15 +108,33 @@ Ref make_type(PyObject* module, const char* name, const char* doc, PyMethodDef* 
 
 // --- The Event type
 
-constexpr char kEventDoc[] = R"doc(Event(device, *, timing=False)
+constexpr char kEventDoc[] = R"doc(Event(device, *, timing=False, interprocess=False)
 --
 
 A marker for a position in a stream.
 
 device: a Device or its name.
 timing: if True, elapsed_ms() can measure the time between two such events.
+interprocess: if True, other processes can open it, see shared_handle(). Not with timing.
 
-Raises BufferError for a device that cannot be used, DriverError.)doc";
+Raises ValueError for both, BufferError for a device that cannot be used or has no events
+that other processes can open, DriverError.)doc";
+
+constexpr char kEventSharedHandleDoc[] = R"doc(shared_handle($self, /)
+--
+
+Return bytes by which other processes open the event: refarray.shared.open_event().
+
+Any of them may record the event, wait for it and ask for it. Once shared, an event is
+kept until this process ends, because nobody knows when the others have finished with it:
+make few, and record them again. They must not use it after that.
+
+Raises BufferError unless the event was made with interprocess=True, DriverError.)doc";
+
+constexpr char kOpenEventDoc[] = R"doc(_open_event($module, handle, /)
+--
+
+Return another process's event, of the bytes of its shared_handle().)doc";
 
 constexpr char kEventRecordDoc[] = R"doc(record($self, stream, /)
 --
@@ -145,12 +165,62 @@ constexpr char kEventDoneDoc[] = R"doc(Whether the work that the event marks is 
 Raises BufferError if the event was recorded in a graph capture.)doc";
 
 Ref event_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-  const char* const names[] = {"device", "timing", nullptr};
+  const char* const names[] = {"device", "timing", "interprocess", nullptr};
   PyObject* device = nullptr;
   int timing = 0;
-  parse_arguments(args, kwargs, "O|$p:Event", names, &device, &timing);
+  int interprocess = 0;
+  parse_arguments(args, kwargs, "O|$pp:Event", names, &device, &timing, &interprocess);
+  if (timing != 0 && interprocess != 0)
+    core::fail(Fault::kValue, "timing and interprocess are both True; an event has one of them");
   const core::Device on = to_streamed_device(state_of_type(type), device);
-  return wrap(type, without_gil([&] { return runtime::new_event(on, timing != 0); }));
+  const EventKind kind = interprocess != 0 ? EventKind::kInterprocess
+                         : timing != 0     ? EventKind::kTiming
+                                           : EventKind::kPlain;
+  return wrap(type, without_gil([&] { return runtime::new_event(on, kind); }));
+}
+
+/// The bytes of shared_handle(). Both processes are of one machine, with one byte order.
+struct EventFields {
+  std::uint32_t magic;
+  std::int32_t kind;
+  runtime::Uuid device;
+  runtime::EventHandle handle;
+};
+static_assert(sizeof(EventFields) == 88);
+
+constexpr std::uint32_t kEventMagic = 0x31444552;  // "RED1"
+
+Ref event_shared_handle(PyObject* self, PyObject*) {
+  const EventPtr event = event_in(self);
+  const auto shared = without_gil([&] { return runtime::share(*event); });
+  const EventFields fields{kEventMagic, static_cast<std::int32_t>(shared.kind), shared.device,
+                           shared.handle};
+  return check(PyBytes_FromStringAndSize(reinterpret_cast<const char*>(&fields), sizeof fields));
+}
+
+EventFields event_fields(PyObject* object) {
+  if (!PyBytes_Check(object))
+    core::fail(Fault::kType, "handle must be bytes, not ", type_name(object));
+  char* data = nullptr;
+  Py_ssize_t size = 0;
+  check(PyBytes_AsStringAndSize(object, &data, &size));
+  EventFields out{};
+  if (size != sizeof out) {
+    core::fail(Fault::kBuffer, "the handle has ", size, " bytes; that of an event has ",
+               sizeof out);
+  }
+  std::memcpy(&out, data, sizeof out);
+  if (out.magic != kEventMagic) {
+    core::fail(Fault::kBuffer, "magic is ", out.magic, ", not ", kEventMagic,
+               ": this is no handle of an event");
+  }
+  const auto kind = static_cast<core::DeviceKind>(out.kind);
+  if (kind != core::DeviceKind::kCuda && kind != core::DeviceKind::kRocm) {
+    core::fail(Fault::kBuffer, "device: the type is ", out.kind, "; it must be ",
+               static_cast<int>(core::DeviceKind::kCuda), " or ",
+               static_cast<int>(core::DeviceKind::kRocm));
+  }
+  return out;
 }
 
 Ref event_record(PyObject* self, PyObject* object) {
@@ -185,6 +255,7 @@ Ref event_done(PyObject* self, void*) {
 PyMethodDef event_methods[] = {
     {"record", method<&event_record>(), METH_O, kEventRecordDoc},
     {"synchronize", method<&event_synchronize>(), METH_NOARGS, kEventSynchronizeDoc},
+    {"shared_handle", method<&event_shared_handle>(), METH_NOARGS, kEventSharedHandleDoc},
     {"elapsed_ms", method<&event_elapsed>(), METH_O, kEventElapsedMsDoc},
     {nullptr, nullptr, 0, nullptr}};
 
@@ -330,7 +401,7 @@ Ref stream_synchronize(PyObject* self, PyObject*) {
 Ref stream_record(PyObject* self, PyObject*) {
   const StreamPtr stream = stream_in(self);
   EventPtr event = without_gil([&] {
-    EventPtr made = runtime::new_event(stream->device(), /*timing=*/false);
+    EventPtr made = runtime::new_event(stream->device(), EventKind::kPlain);
     runtime::record(*made, stream);
     return made;
   });
@@ -347,7 +418,7 @@ Ref stream_wait(PyObject* self, PyObject* object) {
   }
   const StreamPtr other = to_stream_object(state, object);
   without_gil([&] {
-    const EventPtr event = runtime::new_event(other->device(), /*timing=*/false);
+    const EventPtr event = runtime::new_event(other->device(), EventKind::kPlain);
     runtime::record(*event, other);
     runtime::wait(*stream, *event);
   });
@@ -383,6 +454,16 @@ Ref stream_types(PyObject* module, PyObject*) {
   State& state = State::of_module(module);
   ensure_types(module, state);
   return check(calling<PyTuple_Pack>(2, state.get(Slot::kStreamType), state.get(Slot::kEventType)));
+}
+
+Ref open_event(PyObject* module, PyObject* object) {
+  const EventFields fields = event_fields(object);
+  State& state = State::of_module(module);
+  ensure_types(module, state);
+  const runtime::SharedEvent shared{static_cast<core::DeviceKind>(fields.kind), fields.device,
+                                    fields.handle};
+  return wrap(type_in(state, Slot::kEventType),
+              without_gil([&] { return runtime::open_event(shared); }));
 }
 
 // --- The calling thread's current streams
@@ -476,6 +557,7 @@ std::optional<runtime::GivenStream> stream_of_ours(PyObject* object) noexcept {
 }
 
 PyMethodDef kStreamFunctions[] = {
+    {"_open_event", method<&open_event>(), METH_O, kOpenEventDoc},
     {"_stream_types", method<&stream_types>(), METH_NOARGS, kStreamTypesDoc},
     {"_current_stream", method<&current_stream>(), METH_O, kCurrentStreamDoc},
     {"_set_current_stream", method<&set_current_stream>(), METH_O, kSetCurrentStreamDoc},

@@ -13,6 +13,7 @@
 #include "extension/copy/ways_out.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/conversions.hpp"
+#include "runtime/runtime.hpp"
 #include "shared/processes.hpp"
 #include "shared/shared_storage.hpp"
 
@@ -28,10 +29,10 @@ constexpr char kNewDoc[] = R"doc(_shared_new($module, peers_write, limit, /)
 
 Return the capsule of a new arena; limit 0 is the machine's memory.)doc";
 
-constexpr char kEmptyDoc[] = R"doc(_shared_empty($module, arena, shape, dtype, zeroed, /)
+constexpr char kEmptyDoc[] = R"doc(_shared_empty($module, place, shape, dtype, zeroed, /)
 --
 
-Return a new array in an arena.)doc";
+Return a new array in an arena, or on a device in memory that other processes can map.)doc";
 
 constexpr char kArenaOfDoc[] = R"doc(_shared_arena_of($module, x, /)
 --
@@ -48,10 +49,16 @@ constexpr char kSendDoc[] = R"doc(_shared_send($module, x, /)
 
 Return the bytes by which one receiver attaches the array.)doc";
 
-constexpr char kAttachDoc[] = R"doc(_shared_attach($module, handle, control, data, /)
+constexpr char kAttachDoc[] = R"doc(_shared_attach($module, handle, /, *descriptors)
 --
 
-Return the array of a handle. control, data: descriptors of its arena, or -1.)doc";
+Return the array of a handle. descriptors: the two of its arena, the one of its device
+memory, or none.)doc";
+
+constexpr char kDescriptorDoc[] = R"doc(_shared_descriptor($module, x, /)
+--
+
+Return the descriptor of an array in device memory, which stays the array's, or -1.)doc";
 
 constexpr char kSourceDoc[] = R"doc(_shared_source($module, arena, /)
 --
@@ -154,12 +161,15 @@ Ref shared_new(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
 Ref shared_empty(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
   check_count("_shared_empty", nargs, 4);
   const State& state = State::of_module(module);
-  const ArenaPtr arena = to_arena(args[0]);
+  const bool in_arena = PyCapsule_CheckExact(args[0]);
+  const ArenaPtr arena = in_arena ? to_arena(args[0]) : ArenaPtr();
+  const core::Device device = in_arena ? core::Device{} : to_device_value(state, args[0]);
   const Integers shape = to_shape(args[1]);
   const core::DType dtype = to_dtype_or(state, args[2], core::DType{core::Kind::kFloat, 64});
   const bool zeroed = args[3] == Py_True;
   if (zeroed && dtype.kind == core::Kind::kFloat8_e8m0fnu)
     fail(Fault::kValue, core::name(dtype), " has no zero; its smallest value is 2**-127");
+  if (!in_arena) return new_on_device(state, dtype, shape.span(), device, zeroed);
   const std::int64_t nbytes = core::checked_nbytes(core::checked_size(shape.span()), dtype);
   core::Array out;
   {
@@ -189,15 +199,29 @@ Ref shared_find(PyObject* module, PyObject* x) {
 
 Ref shared_send(PyObject*, PyObject* x) {
   static constexpr SharingWay kHandle{"a handle", &PyExc_BufferError, SharingWay::Reader::kHost};
+  static constexpr SharingWay kOnDevice{"a handle", &PyExc_BufferError, SharingWay::Reader::kAny};
   const core::ArrayView view = view_of_any(x);
+  if (runtime::is_shared(view)) {
+    require_sharing(x, kOnDevice);
+    return send_from_device(view);
+  }
   if (shared::arena_of(view)) require_sharing(x, kHandle);  // else send() says what to do
   return bytes_of(shared::encode(shared::send(view)));
 }
 
 Ref shared_attach(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
-  check_count("_shared_attach", nargs, 3);
-  const shared::Message message = shared::decode_message(bytes_in(args[0], "handle"));
-  ArenaPtr arena = opened(args[1], args[2]);
+  if (nargs < 1 || nargs > 3)
+    raise(PyExc_TypeError, "_shared_attach() takes 1 to 3 arguments (%zd given)", nargs);
+  const std::span<const std::byte> bytes = bytes_in(args[0], "handle");
+  const bool on_device = is_of_device(bytes);
+  if (nargs != 1 && nargs != (on_device ? 2 : 3))
+    fail(Fault::kValue, "fds has ", nargs - 1, " descriptors; this handle has ", on_device ? 1 : 2);
+  if (on_device) {
+    const int file = nargs == 1 ? -1 : to_descriptor(args[1], "fds[0]");
+    return attach_on_device(State::of_module(module), bytes, file);
+  }
+  const shared::Message message = shared::decode_message(bytes);
+  ArenaPtr arena = nargs == 1 ? ArenaPtr() : opened(args[1], args[2]);
   if (!arena) arena = shared::find_or_open(message.source);
   return make_array(State::of_module(module), shared::attach(arena, message));
 }
@@ -227,6 +251,10 @@ Ref shared_descriptors(PyObject*, PyObject* object) {
   (void)control.release();  // the caller closes them
   (void)data.release();
   return out;
+}
+
+Ref shared_descriptor(PyObject*, PyObject* x) {
+  return check(PyLong_FromLong(runtime::descriptor_of(view_of_any(x))));
 }
 
 Ref shared_collect(PyObject*, PyObject*) {
@@ -277,6 +305,7 @@ PyMethodDef kSharedFunctions[] = {
     {"_shared_source", method<&shared_source>(), METH_O, kSourceDoc},
     {"_shared_open", method<&shared_open>(), METH_FASTCALL, kOpenDoc},
     {"_shared_descriptors", method<&shared_descriptors>(), METH_O, kDescriptorsDoc},
+    {"_shared_descriptor", method<&shared_descriptor>(), METH_O, kDescriptorDoc},
     {"_shared_collect", method<&shared_collect>(), METH_NOARGS, kCollectDoc},
     {"_shared_limits", method<&shared_limits>(), METH_FASTCALL, kLimitsDoc},
     {"_shared_usage", method<&shared_usage>(), METH_O, kUsageDoc},

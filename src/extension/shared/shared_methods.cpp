@@ -5,6 +5,7 @@
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/conversions.hpp"
 #include "extension/shared/shared_functions.hpp"
+#include "runtime/runtime.hpp"
 #if defined(__linux__)
 #include "shared/shared_storage.hpp"
 #endif
@@ -15,7 +16,7 @@ namespace {
 constexpr char kIsSharedDoc[] = R"doc(is_shared($self, /)
 --
 
-Return whether the memory is in an arena, which other processes can attach.
+Return whether other processes can attach the memory: of an arena, or on a device.
 
 See refarray.shared. An array never changes its memory: shared.asarray(x) copies.
 Extension of the array API.)doc";
@@ -41,15 +42,18 @@ function compares arrays of one process.
 Raises TypeError if x or y is not an Array.
 Extension of the array API.)doc";
 
-bool is_in_arena([[maybe_unused]] PyObject* array) noexcept {
+bool is_in_arena([[maybe_unused]] const core::ArrayView& view) noexcept {
 #if defined(__linux__)
-  return shared::arena_of(view_of(array)) != nullptr;
+  return shared::arena_of(view) != nullptr;
 #else
   return false;
 #endif
 }
 
-Ref is_shared(PyObject* self, PyObject*) { return check(PyBool_FromLong(is_in_arena(self))); }
+Ref is_shared(PyObject* self, PyObject*) {
+  const core::ArrayView view = view_of(self);
+  return check(PyBool_FromLong(is_in_arena(view) || runtime::is_shared(view)));
+}
 
 Ref shared_handle(PyObject* self, PyObject*) {
   return check(calling<PyObject_CallFunctionObjArgs>(

@@ -305,8 +305,14 @@ void fill_memory(DriverTable& api) {
   api.pointer_facts = pointer_facts;
 }
 
+Status import_file(AllocationHandle* out, int file) {
+  void* const number = reinterpret_cast<void*>(static_cast<std::uintptr_t>(file));
+  return calls.shareable.from_file(out, number, kFileHandle);
+}
+
 DriverTable table() {
   DriverTable api = common_table(calls);
+  Shareable<calls, import_file>::fill(api);
   api.error_name = calls.error_name;
   api.error_text = calls.error_text;
   api.traits = traits;

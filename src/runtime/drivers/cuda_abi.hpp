@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "runtime/drivers/shareable.hpp"
+
 namespace refarray::runtime::cuda {
 
 /// CUmemPoolProps_v1.
@@ -132,6 +134,7 @@ struct Calls {
   int (*pointer_attributes)(unsigned, int*, void**, std::uintptr_t) = nullptr;
   int (*module_load)(void**, const void*) = nullptr;
   int (*module_function)(void**, void*, const char*) = nullptr;
+  ShareableCalls shareable;
   int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
                 void**, void**) = nullptr;
 };

@@ -19,6 +19,7 @@ inline constexpr Status kOutOfMemory = 2;
 inline constexpr Status kNoDevice = 100;
 inline constexpr Status kInvalidContext = 201;
 inline constexpr Status kDestroyedContext = 709;
+inline constexpr Status kNotSupported = 801;
 inline constexpr Status kNotReady = 600;  // of a query: the work has not finished
 /// A graph capture forbids the call, which was not carried out. kCaptureImplicit: the legacy
 /// default stream was used while a stream that is ordered with it captures.
@@ -29,8 +30,19 @@ inline constexpr Status kLastCaptureError = 908;
 inline constexpr unsigned kStreamNonBlocking = 1;  // not ordered with the legacy default stream
 inline constexpr unsigned kEventDefault = 0;
 inline constexpr unsigned kEventDisableTiming = 2;
-inline constexpr int kCaptureStatusActive = 1;  // 0 is none, 2 invalidated
+inline constexpr unsigned kEventInterprocess = 4;  // other processes may open it
+inline constexpr int kCaptureStatusActive = 1;     // 0 is none, 2 invalidated
 inline constexpr int kCaptureModeRelaxed = 2;
+
+/// Of a device: the same in all processes.
+struct Uuid {
+  unsigned char bytes[16] = {};
+  friend bool operator==(const Uuid&, const Uuid&) = default;
+};
+/// By which another process opens an event: CUipcEventHandle, hipIpcEventHandle_t.
+struct EventHandle {
+  unsigned char bytes[64] = {};
+};
 
 struct DeviceTraits {
   bool has_pools = false;           // the stream-ordered allocator may be used; never on HIP
@@ -143,6 +155,28 @@ struct DriverTable {
   /// cuPointerGetAttributes, hipPointerGetAttributes. kSuccess with Memory::kUnknown for addresses
   /// that are not the driver's; `out` must be default-initialised.
   Status (*pointer_facts)(Address address, PointerFacts* out) = nullptr;
+
+  // --- Memory and events that other processes can use. All entries are null where the driver
+  // --- lacks one of their functions, and unsafe in captures.
+
+  /// cuDeviceGetUuid, hipDeviceGetUuid. Needs no current device.
+  Status (*device_uuid)(Uuid* out, int device) = nullptr;
+  /// cuMemGetAllocationGranularity: sizes of such memory are multiples of it.
+  Status (*shareable_unit)(std::size_t* out, int device) = nullptr;
+  /// cuMemCreate, cuMemExportToShareableHandle, cuMemMap and cuMemSetAccess: device memory, and a
+  /// descriptor by which other processes map it. May block. The caller owns both.
+  Status (*create_shareable)(Address* out, int* file, std::size_t nbytes, int device) = nullptr;
+  /// The same for a descriptor of another process, which stays the caller's. kInvalidValue if it is
+  /// none, or of another device or size.
+  Status (*open_shareable)(Address* out, int file, std::size_t nbytes, int device) = nullptr;
+  /// cuMemUnmap, cuMemAddressFree: all work on the memory has finished. May block. The status is to
+  /// be read as free()'s.
+  Status (*close_shareable)(Address address, std::size_t nbytes) = nullptr;
+  /// cuIpcGetEventHandle, of an event with kEventInterprocess.
+  Status (*export_event)(Handle event, EventHandle* out) = nullptr;
+  /// cuIpcOpenEventHandle, in another process than the event's. The event must not be used after
+  /// the other process has destroyed its own.
+  Status (*open_event)(Handle* out, const EventHandle& from) = nullptr;
 
   // --- Streams and events. A stream handle is one from stream_create(), another library's, or a
   // --- default stream: 1 and 2 on CUDA, nullptr on HIP, which crashes on 1 and 2. A destroyed

@@ -64,6 +64,28 @@ auto symbols() {
   });
 }
 
+/// Of memory and events that other processes can use.
+auto shareable_symbols() {
+  ShareableCalls& to = calls.shareable;
+  return std::to_array<Symbol>({
+      {"hipDeviceCanAccessPeer", nullptr, false, slot(calls.can_access_peer)},
+      {"hipDeviceGetUuid", nullptr, false, slot(to.device_uuid)},
+      {"hipMemGetAllocationGranularity", nullptr, false, slot(to.granularity)},
+      {"hipMemCreate", nullptr, false, slot(to.create)},
+      {"hipMemRelease", nullptr, false, slot(to.release)},
+      {"hipMemGetAllocationPropertiesFromHandle", nullptr, false, slot(to.properties)},
+      {"hipMemExportToShareableHandle", nullptr, false, slot(to.to_file)},
+      {"hipMemImportFromShareableHandle", nullptr, false, slot(to.from_file)},
+      {"hipMemAddressReserve", nullptr, false, slot(to.reserve)},
+      {"hipMemAddressFree", nullptr, false, slot(to.unreserve)},
+      {"hipMemMap", nullptr, false, slot(to.map)},
+      {"hipMemUnmap", nullptr, false, slot(to.unmap)},
+      {"hipMemSetAccess", nullptr, false, slot(to.set_access)},
+      {"hipIpcGetEventHandle", nullptr, false, slot(to.event_to_handle)},
+      {"hipIpcOpenEventHandle", nullptr, false, slot(to.event_from_handle)},
+  });
+}
+
 Status error_name(Status status, const char** out) {
   *out = calls.error_name(status);
   return kSuccess;
@@ -131,8 +153,18 @@ Status pointer_facts(Address address, PointerFacts* out) {
 /// No pools: hipMallocAsync is unreliable up to HIP 7.11; hipMalloc works everywhere.
 Status traits(DeviceTraits* out, int device) { return calls.device_memory(&out->memory, device); }
 
+/// Before HIP 7.1 the descriptor's address is passed, not its number as on CUDA.
+constexpr int kFirstByNumber = 70100000;
+int runtime_version = 0;
+Status import_file(AllocationHandle* out, int file) {
+  void* const number = reinterpret_cast<void*>(static_cast<std::uintptr_t>(file));
+  return calls.shareable.from_file(out, runtime_version < kFirstByNumber ? &file : number,
+                                   kFileHandle);
+}
+
 DriverTable table() {
   DriverTable api = common_table(calls);
+  Shareable<calls, import_file>::fill(api);
   api.error_name = error_name;
   api.error_text = error_text;
   api.traits = traits;
@@ -297,16 +329,15 @@ void wait_for_events_by_streams(DriverTable& api) noexcept {
 }
 
 bool resolve(void* library, LoadedDriver& out) {
-  for (const Symbol& symbol : symbols()) {
+  const auto fill = [&](const Symbol& symbol) {
     void* found = symbol_of(library, symbol.name);
     if (found == nullptr && symbol.other != nullptr) found = symbol_of(library, symbol.other);
-    if (found == nullptr && symbol.required) {
-      out.why = core::text("the library has no ", symbol.name);
-      return false;
-    }
     *symbol.slot = found;
-  }
-  return true;
+    if (found != nullptr || !symbol.required) return true;
+    out.why = core::text("the library has no ", symbol.name);
+    return false;
+  };
+  return std::ranges::all_of(symbols(), fill) && std::ranges::all_of(shareable_symbols(), fill);
 }
 
 /// Without a device, versions of HIP differ in the status they return.
@@ -328,6 +359,7 @@ LoadedDriver load_hip() {
   }
   out.api = table();
   count_devices(out, calls.runtime_version, calls.device_count, "hipGetDeviceCount", advice);
+  runtime_version = out.version;
   runtime_major = out.version / hip::kVersionUnit;
   if (has_event_defect(out.version)) wait_for_events_by_streams(out.api);
   return out;

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/drivers/shareable.hpp"
+
 namespace refarray::runtime::hip {
 
 /// hipPointerAttribute_t.
@@ -66,6 +68,8 @@ struct Calls {
   int (*pointer_attributes)(HipPointer*, const void*) = nullptr;
   int (*module_load)(void**, const void*) = nullptr;
   int (*module_function)(void**, void*, const char*) = nullptr;
+  int (*can_access_peer)(int*, int, int) = nullptr;
+  ShareableCalls shareable;
   int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
                 void**, void**) = nullptr;
 };

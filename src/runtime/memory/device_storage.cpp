@@ -2,13 +2,23 @@
 // arrays in it, zeroed in stream order.
 #include "runtime/memory/device_storage.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <exception>
+#include <map>
+#include <mutex>
+#include <new>
+#include <random>
 
 #include "core/error.hpp"
 #include "core/ledger.hpp"
 #include "runtime/device_context.hpp"
 #include "runtime/memory/deferred_free.hpp"
+#include "runtime/streams/order.hpp"
 #include "runtime/streams/pending_work.hpp"
 
 namespace refarray::runtime {
@@ -16,22 +26,50 @@ namespace {
 
 using core::DeviceKind;
 
-enum class Allocator : std::uint8_t { kNone, kPool, kPlain, kHost };
+enum class Allocator : std::uint8_t { kNone, kPool, kPlain, kHost, kShareable };
+
+/// Owns the descriptor by which other processes map the memory.
+struct Shared {
+  SharedId id{};
+  int file = -1;
+  Shared() = default;
+  Shared(const SharedId& of, int owned) noexcept : id(of), file(owned) {}
+  Shared(Shared&& other) noexcept : id(other.id), file(std::exchange(other.file, -1)) {}
+  Shared& operator=(Shared&&) = delete;
+  ~Shared() {
+    if (file >= 0) close(file);
+  }
+};
+
+class DeviceStorage;
+void forget(const DeviceStorage& storage) noexcept;
 
 class DeviceStorage final : public TrackedStorage {
  public:
   DeviceStorage(DeviceContext& context, core::Device device, Allocator allocator, Address address,
-                std::size_t nbytes, StreamPtr allocation_stream) noexcept
+                std::size_t nbytes, StreamPtr allocation_stream, Shared shared = {}) noexcept
       : TrackedStorage(reinterpret_cast<std::byte*>(address), device, /*writable=*/true,
                        /*foreign=*/false, &destroy, &free_now),
         context_(context),
         allocator_(allocator),
         nbytes_(nbytes),
-        allocation_stream_(std::move(allocation_stream)) {}
+        allocation_stream_(std::move(allocation_stream)),
+        shared_(std::move(shared)) {}
+
+  /// The storage of memory that processes share, else nullptr.
+  static DeviceStorage* shared_of(core::Storage* storage) noexcept {
+    if (storage == nullptr || !storage->is_destroyed_by(&destroy)) return nullptr;
+    auto* const found = static_cast<DeviceStorage*>(storage);
+    return found->allocator_ == Allocator::kShareable ? found : nullptr;
+  }
+  const Shared& shared() const noexcept { return shared_; }
+  std::size_t nbytes() const noexcept { return nbytes_; }
+  const DeviceContext& context() const noexcept { return context_; }
 
  private:
   static void destroy(Storage* base) noexcept {
     auto* self = static_cast<DeviceStorage*>(base);
+    if (self->allocator_ == Allocator::kShareable) forget(*self);
     if (self->allocator_ == Allocator::kNone || is_forked()) return delete self;
     if (self->pending.join_other_contexts(/*may_block=*/false) &&
         (self->allocator_ == Allocator::kPool ? self->free_stream_ordered()
@@ -65,6 +103,7 @@ class DeviceStorage final : public TrackedStorage {
     const auto address = reinterpret_cast<Address>(data());
     const RelaxedCaptureMode relaxed(api);
     if (allocator_ == Allocator::kPool) return is_freed(api.free_async(address, stream));
+    if (allocator_ == Allocator::kShareable) return is_freed(api.close_shareable(address, nbytes_));
     return is_freed(allocator_ == Allocator::kHost ? api.free_host(address) : api.free(address));
   }
 
@@ -151,6 +190,7 @@ class DeviceStorage final : public TrackedStorage {
   Allocator allocator_;
   std::size_t nbytes_;
   StreamPtr allocation_stream_;  // pool memory only
+  Shared shared_;                // kShareable only
 };
 
 Allocator allocator_for(const DeviceContext& context, DeviceKind kind) noexcept {
@@ -166,9 +206,11 @@ Allocator allocator_for(const DeviceContext& context, DeviceKind kind) noexcept 
 }
 
 Status allocate(DeviceContext& context, DeviceKind kind, Allocator allocator, Address* out,
-                std::size_t nbytes, Handle stream) {
+                std::size_t nbytes, Handle stream, int* file) {
   const DriverTable& api = context.api();
   const RelaxedCaptureMode relaxed(api);
+  if (allocator == Allocator::kShareable)
+    return api.create_shareable(out, file, nbytes, context.id);
   if (allocator == Allocator::kPool) return api.allocate_async(out, nbytes, context.pool(), stream);
   if (allocator == Allocator::kHost) return api.allocate_host(out, nbytes);
   return kind == DeviceKind::kCudaManaged ? api.allocate_managed(out, nbytes)
@@ -181,6 +223,11 @@ constexpr std::size_t whole_words(std::int64_t nbytes) noexcept {
   return (static_cast<std::size_t>(nbytes) + 3) & ~std::size_t{3};
 }
 
+[[noreturn]] void fail_unshareable(const core::Device& device) {
+  core::fail(core::Fault::kBuffer, core::name(device),
+             " has no memory that other processes can map: its driver does not support it");
+}
+
 /// RAII: a new allocation until a storage takes it over.
 class Allocation {
  public:
@@ -188,11 +235,11 @@ class Allocation {
   /// another device: the caller must not be in a device scope.
   Allocation(DeviceContext& context, const core::Device& device, Allocator allocator,
              std::size_t nbytes, Handle stream)
-      : context_(context), allocator_(allocator), stream_(stream) {
+      : context_(context), allocator_(allocator), nbytes_(nbytes), stream_(stream) {
     const auto try_once = [&] {
       const DeviceGuard on_device(context);
       refuse_capture(context, stream, "allocating memory");
-      return allocate(context, device.kind, allocator, &address_, nbytes, stream);
+      return allocate(context, device.kind, allocator, &address_, nbytes, stream, &file_);
     };
     Status status = try_once();
     for (const Wait wait : {Wait::kForOurs, Wait::kForSure}) {
@@ -206,6 +253,7 @@ class Allocation {
       core::fail(core::Fault::kMemory, "cannot allocate ", nbytes, " bytes on ",
                  core::name(device));
     }
+    if (allocator == Allocator::kShareable && status == kNotSupported) fail_unshareable(device);
     context.check(status, "allocating memory");
   }
   Allocation(const Allocation&) = delete;
@@ -217,18 +265,24 @@ class Allocation {
     const RelaxedCaptureMode relaxed(api);
     if (allocator_ == Allocator::kPool) {
       api.free_async(address_, stream_);
+    } else if (allocator_ == Allocator::kShareable) {
+      api.close_shareable(address_, nbytes_);
+      close(file_);
     } else {
       allocator_ == Allocator::kHost ? api.free_host(address_) : api.free(address_);
     }
   }
   Address address() const noexcept { return address_; }
+  int file() const noexcept { return file_; }
   void release() noexcept { address_ = 0; }
 
  private:
   DeviceContext& context_;
   Allocator allocator_;
+  std::size_t nbytes_;
   Handle stream_;
   Address address_ = 0;
+  int file_ = -1;  // kShareable only
 };
 
 /// Uninitialised writable memory. Device memory may be used on `stream` at once, on other streams
@@ -273,6 +327,73 @@ core::StoragePtr new_device_storage(const core::Device& device, std::int64_t nby
   return out;
 }
 
+/// The shared memory that this process has, by its id, so that no process maps it twice.
+struct SharedStorages {
+  std::mutex lock;
+  std::map<SharedId, DeviceStorage*> all;
+};
+SharedStorages& shared_storages() {
+  static auto& storages = *new SharedStorages;  // outlives every thread
+  return storages;
+}
+
+void remember(DeviceStorage& storage) {
+  SharedStorages& storages = shared_storages();
+  const std::lock_guard guard(storages.lock);
+  storages.all.insert_or_assign(storage.shared().id, &storage);
+}
+
+void forget(const DeviceStorage& storage) noexcept {
+  SharedStorages& storages = shared_storages();
+  const std::lock_guard guard(storages.lock);
+  const auto found = storages.all.find(storage.shared().id);
+  if (found != storages.all.end() && found->second == &storage) storages.all.erase(found);
+}
+
+core::StoragePtr find_shared(const SharedId& id) noexcept {
+  SharedStorages& storages = shared_storages();
+  const std::lock_guard guard(storages.lock);
+  const auto found = storages.all.find(id);
+  const bool is_alive = found != storages.all.end() && found->second->retain_if_alive();
+  return core::StoragePtr::steal(is_alive ? found->second : nullptr);
+}
+
+SharedId random_id() {
+  SharedId out;
+  std::random_device source;
+  for (std::uint8_t& byte : out) byte = static_cast<std::uint8_t>(source());
+  return out;
+}
+
+/// The driver's functions for memory of a device that processes share.
+const DriverTable& shareable_api(const DeviceContext& context, const core::Device& device) {
+  if (context.api().create_shareable == nullptr) fail_unshareable(device);
+  return context.api();
+}
+
+/// Memory that other processes can map, of at least one byte. Throws as new_device_storage().
+core::StoragePtr new_shared_storage(const core::Device& device, std::int64_t nbytes) {
+  DeviceContext& context = context_of(device);
+  const DriverTable& api = shareable_api(context, device);
+  core::note_attempt(core::Entry::kAllocation, nbytes);
+  std::size_t unit = 0;
+  {
+    const DeviceGuard on_device(context);
+    context.check(api.shareable_unit(&unit, context.id), "asking for the unit of shared memory");
+  }
+  const std::size_t wanted = std::max<std::size_t>(whole_words(nbytes), 1);
+  Allocation allocation(context, device, Allocator::kShareable, (wanted + unit - 1) / unit * unit,
+                        legacy_handle(context.driver.vendor));
+  Shared shared(random_id(), allocation.file());
+  auto* storage = new DeviceStorage(context, device, Allocator::kShareable, allocation.address(),
+                                    (wanted + unit - 1) / unit * unit, nullptr, std::move(shared));
+  allocation.release();  // ownership moves here: from now on the storage frees the memory
+  core::StoragePtr out = core::StoragePtr::steal(storage);
+  remember(*storage);
+  core::note(core::Entry::kAllocation, nbytes);
+  return out;
+}
+
 /// Zeroes new memory on `stream` and records the write.
 void zero(TrackedStorage& storage, std::size_t nbytes, const StreamPtr& stream) {
   DeviceContext& context = stream->context();
@@ -283,11 +404,13 @@ void zero(TrackedStorage& storage, std::size_t nbytes, const StreamPtr& stream) 
 }
 
 core::Array new_device_array(const core::DType& dtype, core::Extents shape,
-                             const core::Device& device, bool zeroed, StreamPtr stream) {
+                             const core::Device& device, bool zeroed, StreamPtr stream,
+                             bool is_shared) {
   core::Array out{{}, nullptr, dtype, 0, false, core::c_layout(shape)};
   const std::int64_t nbytes = core::checked_nbytes(core::size_of(shape), dtype);
   stream = stream_on(context_of(device), stream);
-  out.storage = new_device_storage(device, nbytes, stream);
+  out.storage =
+      is_shared ? new_shared_storage(device, nbytes) : new_device_storage(device, nbytes, stream);
   out.data = out.storage->data();
   if (nbytes == 0) return out;
   // Kernels write packed elements by operations on whole words, which read the other bits. And
@@ -302,7 +425,73 @@ core::Array new_array(const core::DType& dtype, core::Extents shape, const core:
                       bool zeroed, const StreamPtr& stream) {
   if (device == core::Device{}) return core::new_array(dtype, shape, zeroed);
   require(device);
-  return new_device_array(dtype, shape, device, zeroed, stream);
+  return new_device_array(dtype, shape, device, zeroed, stream, /*is_shared=*/false);
+}
+
+core::Array new_shared_array(const core::DType& dtype, core::Extents shape,
+                             const core::Device& device, bool zeroed) {
+  require(device);
+  return new_device_array(dtype, shape, device, zeroed, nullptr, /*is_shared=*/true);
+}
+
+bool is_shared(const core::ArrayView& array) noexcept {
+  return DeviceStorage::shared_of(array.storage) != nullptr;
+}
+
+SharedMemory share(const core::ArrayView& array) {
+  const DeviceStorage* storage = DeviceStorage::shared_of(array.storage);
+  if (storage == nullptr) {
+    core::fail(core::Fault::kBuffer, "the array on ", core::name(array.device()),
+               " is in no shared memory; shared.asarray(x) copies it there");
+  }
+  wait_on_host(array, /*writes=*/true);
+  const DeviceContext& context = storage->context();
+  SharedMemory out{array.device().kind, {}, storage->shared().id, storage->nbytes()};
+  context.check(context.api().device_uuid(&out.device, context.id), "asking for a device's UUID");
+  return out;
+}
+
+int descriptor_of(const core::ArrayView& array) noexcept {
+  const DeviceStorage* storage = DeviceStorage::shared_of(array.storage);
+  return storage == nullptr ? -1 : storage->shared().file;
+}
+
+core::StoragePtr open_shared(const SharedMemory& memory, int file) {
+  DeviceContext& context = context_of(memory.kind, memory.device);
+  if (core::StoragePtr found = find_shared(memory.id)) {
+    const auto* storage = DeviceStorage::shared_of(found.get());
+    if (storage->nbytes() == memory.nbytes && &storage->context() == &context) return found;
+    core::fail(core::Fault::kBuffer, "nbytes is ", memory.nbytes, "; the memory has ",
+               storage->nbytes());
+  }
+  if (file < 0) {
+    core::fail(core::Fault::kBuffer,
+               "a handle of device memory needs its descriptor: attach(handle, fds=...) with that "
+               "of the sender's fds()");
+  }
+  Shared shared(memory.id, fcntl(file, F_DUPFD_CLOEXEC, 0));
+  if (shared.file < 0) {
+    core::fail(core::Fault::kBuffer, "descriptor ", file, " is not open: ", std::strerror(errno));
+  }
+  Address address = 0;
+  const DeviceGuard on_device(context);
+  const RelaxedCaptureMode relaxed(context.api());
+  const Status status = context.api().open_shareable(&address, file, memory.nbytes, context.id);
+  if (status == kInvalidValue) {
+    core::fail(core::Fault::kBuffer, "descriptor ", file, " is not of the handle's ", memory.nbytes,
+               " bytes on ", core::name(device_of(context)));
+  }
+  context.check(status, "mapping another process's memory");
+  auto* storage =
+      new (std::nothrow) DeviceStorage(context, device_of(context), Allocator::kShareable, address,
+                                       memory.nbytes, nullptr, std::move(shared));
+  if (storage == nullptr) {
+    context.api().close_shareable(address, memory.nbytes);
+    throw std::bad_alloc();
+  }
+  core::StoragePtr out = core::StoragePtr::steal(storage);  // from now on it unmaps the memory
+  remember(*storage);
+  return out;
 }
 
 }  // namespace refarray::runtime

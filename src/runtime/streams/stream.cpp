@@ -58,6 +58,7 @@ Event::~Event() {
     context_.return_event(handle());
     return;
   }
+  if (is_exported_) return;
   context_.destroy(handle(), &DriverTable::event_destroy);
   if (previous_ != nullptr) context_.destroy(previous_, &DriverTable::event_destroy);
 }
@@ -256,16 +257,80 @@ namespace {
 
 }  // namespace
 
-EventPtr new_event(const core::Device& device, bool timing) {
+namespace {
+
+constexpr unsigned flags_of(Event::Kind kind) noexcept {
+  if (kind == Event::Kind::kTiming) return kEventDefault;
+  return kind == Event::Kind::kInterprocess ? kEventDisableTiming | kEventInterprocess
+                                            : kEventDisableTiming;
+}
+
+/// Whoever has the event may record it, so that only the driver knows whether it was recorded.
+EventPtr interprocess_event(DeviceContext& context, Handle handle) {
+  auto out = std::make_shared<Event>(context, handle, Event::Kind::kInterprocess);
+  out->note_record({}, 0);
+  return out;
+}
+
+[[noreturn, gnu::cold]] void refuse_interprocess(const core::Device& device) {
+  core::fail(core::Fault::kBuffer, core::name(device),
+             " has no events that other processes can open: its driver does not support them");
+}
+
+}  // namespace
+
+DeviceContext& context_of(core::DeviceKind kind, const Uuid& device) {
+  DeviceContext& first = context_of(core::Device{kind, 0});
+  if (first.api().device_uuid == nullptr) {
+    core::fail(core::Fault::kBuffer, first.driver.name(),
+               "'s driver shares nothing between processes");
+  }
+  for (const auto& context : first.driver.contexts) {
+    Uuid found;
+    context->check(context->api().device_uuid(&found, context->id), "asking for a device's UUID");
+    if (found == device) return *context;
+  }
+  core::fail(core::Fault::kBuffer, "device: the handle is of a ", first.driver.name(),
+             " device that this process does not have");
+}
+
+SharedEvent share(Event& event) {
+  DeviceContext& context = event.context();
+  if (event.kind() != Event::Kind::kInterprocess) {
+    core::fail(core::Fault::kBuffer,
+               "other processes cannot open this event; make it with interprocess=True");
+  }
+  const DeviceGuard on_device(context);
+  const RelaxedCaptureMode relaxed(context.api());
+  SharedEvent out{device_of(context).kind, {}, {}};
+  context.check(context.api().device_uuid(&out.device, context.id), "asking for a device's UUID");
+  context.check(context.api().export_event(event.handle(), &out.handle), "sharing an event");
+  event.note_exported();
+  return out;
+}
+
+EventPtr open_event(const SharedEvent& shared) {
+  DeviceContext& context = context_of(shared.kind, shared.device);
+  const DeviceGuard on_device(context);
+  const RelaxedCaptureMode relaxed(context.api());
+  context.destroy_left();
+  Handle handle = nullptr;
+  context.check(context.api().open_event(&handle, shared.handle),
+                "opening another process's event");
+  return interprocess_event(context, handle);
+}
+
+EventPtr new_event(const core::Device& device, Event::Kind kind) {
   DeviceContext& context = context_of(device);
+  if (kind == Event::Kind::kInterprocess && context.api().export_event == nullptr)
+    refuse_interprocess(device);
   const DeviceGuard on_device(context);
   context.destroy_left();
   // Not from the cache: its events have been recorded before, and an unrecorded event is done.
   Handle handle = nullptr;
-  const unsigned flags = timing ? kEventDefault : kEventDisableTiming;
-  context.check(context.api().event_create(&handle, flags), "creating an event");
-  return std::make_shared<Event>(context, handle,
-                                 timing ? Event::Kind::kTiming : Event::Kind::kPlain);
+  context.check(context.api().event_create(&handle, flags_of(kind)), "creating an event");
+  if (kind == Event::Kind::kInterprocess) return interprocess_event(context, handle);
+  return std::make_shared<Event>(context, handle, kind);
 }
 
 EventPtr pooled_event(DeviceContext& context) {
@@ -307,6 +372,10 @@ void record(Event& event, const StreamPtr& stream) {
   const DeviceGuard on_device(context);
   const Capture capture = capture_of(*stream);
   if (capture.active && capture.id == 0) refuse_other_capture("recording an event");
+  if (capture.active && event.kind() == Event::Kind::kInterprocess) {
+    core::fail(core::Fault::kBuffer,
+               "an event that other processes can open cannot be recorded in a graph capture");
+  }
   // See record_event() of pending_work.cpp. CUDA's documentation allows it.
   if (event.capture() != 0 && context.driver.vendor == Vendor::kHip) event.renew();
   record_in(event, stream, capture.id);

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "refarray/core/device.hpp"
+#include "runtime/drivers/driver_table.hpp"
 
 namespace refarray::runtime {
 
@@ -71,7 +72,7 @@ class KeptStream {
 /// nothing. Thread-safe.
 class Event {
  public:
-  enum class Kind : std::uint8_t { kPooled, kPlain, kTiming };
+  enum class Kind : std::uint8_t { kPooled, kPlain, kTiming, kInterprocess };
 
   Event(DeviceContext& context, void* handle, Kind kind) noexcept
       : context_(context), handle_(handle), kind_(kind) {}
@@ -80,7 +81,11 @@ class Event {
   ~Event();  // legal while work waits for the event
 
   DeviceContext& context() const noexcept { return context_; }
+  Kind kind() const noexcept { return kind_; }
   void* handle() const noexcept { return handle_.load(std::memory_order_acquire); }
+  /// Other processes may use it from now on, so that it is never destroyed: they must not use it
+  /// after that, and nobody knows when they have finished.
+  void note_exported() noexcept { is_exported_.store(true, std::memory_order_relaxed); }
   /// Replaces the driver's event by a new one. The device must be current. Throws.
   void renew();
   /// After each record(): the stream, and the id of the graph capture it belonged to, or 0.
@@ -93,6 +98,7 @@ class Event {
   std::atomic<void*> handle_;
   void* previous_ = nullptr;  // before renew(): another thread may be about to use it
   Kind kind_;
+  std::atomic<bool> is_exported_{false};
   std::mutex lock_;
   KeptStream stream_;               // of the latest record()
   unsigned long long capture_ = 0;  // likewise
@@ -128,8 +134,20 @@ void synchronize(Event& event);
 bool is_done(const Stream& stream);
 bool is_done(Event& event);
 
-/// `timing`: the event may be passed to elapsed_ms().
-EventPtr new_event(const core::Device& device, bool timing);
+/// `kind`: kTiming if the event may be passed to elapsed_ms(), kInterprocess if other processes may
+/// open it, else kPlain. Throws kBuffer where the driver has no such events.
+EventPtr new_event(const core::Device& device, Event::Kind kind);
+/// By which another process opens the event. Throws kBuffer unless it is of kind kInterprocess.
+struct SharedEvent {
+  core::DeviceKind kind;  // kCuda or kRocm
+  Uuid device;
+  EventHandle handle;
+};
+SharedEvent share(Event& event);
+/// The event of another process. Throws kBuffer, DriverError.
+EventPtr open_event(const SharedEvent& shared);
+/// The device of this process with that UUID. Throws kBuffer.
+DeviceContext& context_of(core::DeviceKind kind, const Uuid& device);
 /// Throws kBuffer if the stream cannot be used because of another stream's capture.
 void record(Event& event, const StreamPtr& stream);
 /// Work enqueued on `stream` from now on waits for the event, which may be of another device. A
