@@ -311,6 +311,8 @@ def _write_one(path: Path) -> None:
     ra.open(path, mode="r+")[1, 1] = -11
 
 
+# From CPython 3.15 on, fork() sees the thread of faulthandler's timeout.
+@pytest.mark.filterwarnings("ignore:.* is multi-threaded:DeprecationWarning")
 @pytest.mark.not_repeated
 def test_other_processes_write_and_forks_read(saved: Path) -> None:
     x, mine = ra.open(saved), ra.open(saved, mode="r+")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -67,9 +68,11 @@ def run_tests(python: Path, files: Sequence[str | Path], variables: dict[str, st
     """Runs the whole suite but for heavy partners, which have no wheels for new CPythons, and for
     tests of the repository; or some files."""
     chosen = f"{abi3.LIGHT} and not repository"
-    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", HYPOTHESIS]
+    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     command += ["--numprocesses=auto", "--maxprocesses=4", "--dist=worksteal"]
     command += files or ["-m", chosen, *ignore([PAGES]), "tests"]
+    # By a variable, which reaches the tests that run pytest too.
+    variables = variables | {"PYTEST_ADDOPTS": f"-W {shlex.quote(HYPOTHESIS)}"}
     return subprocess.run(command, cwd=ROOT, env=variables, check=False).returncode
 
 
