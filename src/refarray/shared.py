@@ -263,7 +263,7 @@ def asarray(x: Any, *, arena: Arena | None = None, readonly: bool = False) -> Ar
     given = _as_array(x)
     out = given if given.is_shared() else _native._shared_find(given)
     if out is None or (arena is not None and arena_of(out) != arena):
-        on_device = arena is None and given.device.type in ("cuda", "rocm")
+        on_device = arena is None and given.device.kind in ("cuda", "rocm")
         place = given.device if on_device else _arena(arena)
         out = _native._shared_empty(place, given.shape, given.dtype, False)
         out[...] = given if on_device or str(given.device) == "cpu" else given.to_device("cpu")

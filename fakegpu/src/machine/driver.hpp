@@ -71,6 +71,8 @@ struct EventHandle {  // CUipcEventHandle, hipIpcEventHandle_t
 };
 static_assert(sizeof(EventHandle) == 64);
 int event_export(Call& call, EventHandle* out, Handle handle);
+/// An event of another process must not be used once that has destroyed it.
+void check_maker(Call& call, const Event& event);
 int event_open(Call& call, Handle* out, const EventHandle& from);
 int event_query(Call& call, Handle handle);
 int event_synchronize(Call& call, Handle handle);

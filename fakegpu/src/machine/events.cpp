@@ -75,14 +75,16 @@ bool has_finished(const Snapshot& snapshot) {
 int find_event(Call& call, Handle handle, Event*& event) {
   call.note("event", handle);
   event = call.machine.events.alive(handle);
-  if (event != nullptr && event->context->device->vendor == call.vendor) {
-    if (event->opened && !Room::get()->has_event(*event->shared))
-      call.violation("bad-handle", "the process that made the event has destroyed it", 0, handle);
-    return kSuccess;
-  }
+  if (event != nullptr && event->context->device->vendor == call.vendor) return kSuccess;
   call.violation("bad-handle", "no such event, or it has been destroyed", 0, handle);
   const bool was_ours = call.vendor == Vendor::kCuda && call.machine.events.find(handle) != nullptr;
   return was_ours ? kContextIsDestroyed : kInvalidHandle;
+}
+
+void check_maker(Call& call, const Event& event) {
+  if (event.opened && !Room::get()->has_event(*event.shared))
+    call.violation("bad-handle", "the process that made the event has destroyed it", 0,
+                   event.handle);
 }
 
 int event_create(Call& call, Handle* out, unsigned flags) {
@@ -125,6 +127,7 @@ int event_record(Call& call, Handle handle, Handle stream_handle) {
   if (const int code = refuse_implicit(*stream, true)) return code;
   call.machine.next_call = call.number;
   event->snapshot = call.machine.snapshot(*stream);
+  check_maker(call, *event);
   if (event->shared) publish_record(call, *event, *stream);
   event->recorded = true;
   event->stream = stream;
@@ -136,6 +139,7 @@ int event_query(Call& call, Handle handle) {
   Event* event = nullptr;
   if (const int code = find_event(call, handle, event)) return code;
   if (const int code = refuse_look(call, *event)) return code;
+  check_maker(call, *event);
   if (event->shared) return query_shared(call, *event);
   if (!has_finished(event->snapshot)) return kNotReady;
   call.join(event->snapshot.clock);
@@ -146,6 +150,7 @@ int event_synchronize(Call& call, Handle handle) {
   Event* event = nullptr;
   if (const int code = find_event(call, handle, event)) return code;
   if (const int code = refuse_look(call, *event)) return code;
+  check_maker(call, *event);
   if (event->shared) {
     const SharedRecord record = Room::get()->latest(*event->shared);
     call.wait(*event->shared, record.number);

@@ -126,6 +126,7 @@ int stream_wait_event(Call& call, Handle handle, Handle event_handle, unsigned f
   constexpr unsigned kExternal = 1;
   if (flags > kExternal || (flags == kExternal && stream->capture == nullptr)) return kInvalidValue;
   Room* room = Room::get();
+  check_maker(call, *event);
   if (event->shared && stream->capture == nullptr) {
     const SharedRecord record = room->latest(*event->shared);
     call.machine.next_call = call.number;

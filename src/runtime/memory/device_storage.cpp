@@ -267,13 +267,13 @@ class Allocation {
       api.free_async(address_, stream_);
     } else if (allocator_ == Allocator::kShareable) {
       api.close_shareable(address_, nbytes_);
-      close(file_);
+      if (file_ >= 0) close(file_);
     } else {
       allocator_ == Allocator::kHost ? api.free_host(address_) : api.free(address_);
     }
   }
   Address address() const noexcept { return address_; }
-  int file() const noexcept { return file_; }
+  int take_file() noexcept { return std::exchange(file_, -1); }
   void release() noexcept { address_ = 0; }
 
  private:
@@ -284,48 +284,6 @@ class Allocation {
   Address address_ = 0;
   int file_ = -1;  // kShareable only
 };
-
-/// Uninitialised writable memory. Device memory may be used on `stream` at once, on other streams
-/// after waiting for the storage's pending work. Throws kBuffer if the device cannot be used or the
-/// stream captures a graph, kMemory, DriverError.
-core::StoragePtr new_device_storage(const core::Device& device, std::int64_t nbytes,
-                                    const StreamPtr& stream) {
-  DeviceContext& context = context_of(device);
-  core::note_attempt(core::Entry::kAllocation, nbytes);
-  if (nbytes == 0) {
-    core::note(core::Entry::kAllocation, 0);
-    return core::StoragePtr::steal(
-        new DeviceStorage(context, device, Allocator::kNone, 0, 0, nullptr));
-  }
-  const Allocator allocator = allocator_for(context, device.kind);
-  const std::size_t size = whole_words(nbytes);
-  // Not in a device scope: both calls run producers' deleters.
-  if (const Wait wait = collect_finished(context); wait != Wait::kForNothing) {
-    {
-      const DeviceGuard on_device(context);
-      refuse_capture(context, stream->handle(), "allocating memory");
-    }
-    collect(wait);
-  }
-  Allocation allocation(context, device, allocator, size, stream->handle());
-  const bool ordered = allocator == Allocator::kPool;
-  auto* storage = new DeviceStorage(context, device, allocator, allocation.address(), size,
-                                    ordered ? stream : nullptr);
-  allocation.release();  // ownership moves here: from now on the storage frees the memory
-  core::StoragePtr out = core::StoragePtr::steal(storage);
-  core::note(core::Entry::kAllocation, nbytes);
-  if (ordered) {
-    using Kind = Stream::Kind;
-    // Until the allocation is recorded in its stream, only a device-wide wait makes a free safe.
-    storage->pending.mark_exported(context);
-    storage->pending.add(unrecorded_use(stream, /*writes=*/true), /*waited_for=*/0);
-    storage->pending.clear_exported();
-    if (stream->kind() == Kind::kOwn || stream->kind() == Kind::kLegacy) {
-      storage->pending.set_allocation_stream(StreamKey(context, stream->handle()));
-    }
-  }
-  return out;
-}
 
 /// The shared memory that this process has, by its id, so that no process maps it twice.
 struct SharedStorages {
@@ -371,26 +329,58 @@ const DriverTable& shareable_api(const DeviceContext& context, const core::Devic
   return context.api();
 }
 
-/// Memory that other processes can map, of at least one byte. Throws as new_device_storage().
-core::StoragePtr new_shared_storage(const core::Device& device, std::int64_t nbytes) {
-  DeviceContext& context = context_of(device);
+/// The size of memory that other processes can map, of at least one byte.
+std::size_t shared_size(const DeviceContext& context, const core::Device& device,
+                        std::int64_t nbytes) {
   const DriverTable& api = shareable_api(context, device);
-  core::note_attempt(core::Entry::kAllocation, nbytes);
   std::size_t unit = 0;
-  {
-    const DeviceGuard on_device(context);
-    context.check(api.shareable_unit(&unit, context.id), "asking for the unit of shared memory");
+  const DeviceGuard on_device(context);
+  context.check(api.shareable_unit(&unit, context.id), "asking for the unit of shared memory");
+  return (std::max<std::size_t>(whole_words(nbytes), 1) + unit - 1) / unit * unit;
+}
+
+/// Uninitialised writable memory. Device memory may be used on `stream` at once, on other streams
+/// after waiting for the storage's pending work. Throws kBuffer if the device cannot be used or the
+/// stream captures a graph, kMemory, DriverError.
+core::StoragePtr new_device_storage(const core::Device& device, std::int64_t nbytes,
+                                    const StreamPtr& stream, bool is_shared) {
+  DeviceContext& context = context_of(device);
+  core::note_attempt(core::Entry::kAllocation, nbytes);
+  if (nbytes == 0 && !is_shared) {
+    core::note(core::Entry::kAllocation, 0);
+    return core::StoragePtr::steal(
+        new DeviceStorage(context, device, Allocator::kNone, 0, 0, nullptr));
   }
-  const std::size_t wanted = std::max<std::size_t>(whole_words(nbytes), 1);
-  Allocation allocation(context, device, Allocator::kShareable, (wanted + unit - 1) / unit * unit,
-                        legacy_handle(context.driver.vendor));
-  Shared shared(random_id(), allocation.file());
-  auto* storage = new DeviceStorage(context, device, Allocator::kShareable, allocation.address(),
-                                    (wanted + unit - 1) / unit * unit, nullptr, std::move(shared));
+  const Allocator allocator =
+      is_shared ? Allocator::kShareable : allocator_for(context, device.kind);
+  const std::size_t size = is_shared ? shared_size(context, device, nbytes) : whole_words(nbytes);
+  // Not in a device scope: both calls run producers' deleters.
+  if (const Wait wait = collect_finished(context); wait != Wait::kForNothing) {
+    {
+      const DeviceGuard on_device(context);
+      refuse_capture(context, stream->handle(), "allocating memory");
+    }
+    collect(wait);
+  }
+  Allocation allocation(context, device, allocator, size, stream->handle());
+  const bool ordered = allocator == Allocator::kPool;
+  Shared shared = is_shared ? Shared(random_id(), allocation.take_file()) : Shared();
+  auto* storage = new DeviceStorage(context, device, allocator, allocation.address(), size,
+                                    ordered ? stream : nullptr, std::move(shared));
   allocation.release();  // ownership moves here: from now on the storage frees the memory
   core::StoragePtr out = core::StoragePtr::steal(storage);
-  remember(*storage);
+  if (is_shared) remember(*storage);
   core::note(core::Entry::kAllocation, nbytes);
+  if (ordered) {
+    using Kind = Stream::Kind;
+    // Until the allocation is recorded in its stream, only a device-wide wait makes a free safe.
+    storage->pending.mark_exported(context);
+    storage->pending.add(unrecorded_use(stream, /*writes=*/true), /*waited_for=*/0);
+    storage->pending.clear_exported();
+    if (stream->kind() == Kind::kOwn || stream->kind() == Kind::kLegacy) {
+      storage->pending.set_allocation_stream(StreamKey(context, stream->handle()));
+    }
+  }
   return out;
 }
 
@@ -409,8 +399,7 @@ core::Array new_device_array(const core::DType& dtype, core::Extents shape,
   core::Array out{{}, nullptr, dtype, 0, false, core::c_layout(shape)};
   const std::int64_t nbytes = core::checked_nbytes(core::size_of(shape), dtype);
   stream = stream_on(context_of(device), stream);
-  out.storage =
-      is_shared ? new_shared_storage(device, nbytes) : new_device_storage(device, nbytes, stream);
+  out.storage = new_device_storage(device, nbytes, stream, is_shared);
   out.data = out.storage->data();
   if (nbytes == 0) return out;
   // Kernels write packed elements by operations on whole words, which read the other bits. And
@@ -444,8 +433,8 @@ SharedMemory share(const core::ArrayView& array) {
     core::fail(core::Fault::kBuffer, "the array on ", core::name(array.device()),
                " is in no shared memory; shared.asarray(x) copies it there");
   }
+  const DeviceContext& context = context_of(array.device());
   wait_on_host(array, /*writes=*/true);
-  const DeviceContext& context = storage->context();
   SharedMemory out{array.device().kind, {}, storage->shared().id, storage->nbytes()};
   context.check(context.api().device_uuid(&out.device, context.id), "asking for a device's UUID");
   return out;

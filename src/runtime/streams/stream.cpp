@@ -295,7 +295,7 @@ DeviceContext& context_of(core::DeviceKind kind, const Uuid& device) {
 }
 
 SharedEvent share(Event& event) {
-  DeviceContext& context = event.context();
+  DeviceContext& context = context_of(device_of(event.context()));
   if (event.kind() != Event::Kind::kInterprocess) {
     core::fail(core::Fault::kBuffer,
                "other processes cannot open this event; make it with interprocess=True");
