@@ -8,8 +8,8 @@ arguments of processes, with every start method. Importing this module sets that
 
 from __future__ import annotations
 
-import sys
 import os
+import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from multiprocessing.reduction import DupFd, ForkingPickler

@@ -26,12 +26,14 @@ refused("use_stream", TypeError, lambda _: refarray.use_stream(None), label="", 
 recipe("_native._current_stream", lambda _: _native._current_stream("cpu"), raises=REFUSED)
 recipe("_native._synchronize", lambda _: _native._synchronize("cpu"), raises=REFUSED)
 recipe("_native._empty_cache", lambda _: _native._empty_cache("cpu"), raises=REFUSED)
+refused("_native._open_event", BufferError, lambda _: _native._open_event(b""))
 recipe("_native._stream_types", lambda _: _native._stream_types())
 recipe("_native._finish_foreign", lambda _: _native._finish_foreign())
 
 #: Functions and members that need a stream or an event, which only exist with a driver.
 NEEDS_DRIVER = {
     *(f"Event.{name}" for name in ("done", "elapsed_ms", "record", "synchronize")),
+    "Event.shared_handle",
     *(f"Stream.__{name}__" for name in ("cuda_stream", "eq", "ge", "gt", "hash", "le", "lt", "ne")),
     *(f"Stream.{name}" for name in ("__repr__", "device", "done", "handle", "record")),
     *("Stream.synchronize", "Stream.wait"),

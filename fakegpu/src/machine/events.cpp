@@ -21,11 +21,11 @@ int refuse_look(Call& call, const Event& event) {
 }
 
 /// Other processes see the record, and when its work has run.
-void publish_record(Call& call, const Event& event, Stream& stream) {
+void publish_record(Call& call, Event& event, Stream& stream) {
   Room* room = Room::get();
   const std::size_t number = *event.shared;
   const std::uint64_t record = room->record(number, event.snapshot.clock);
-  call.machine.enqueue(stream, [=] { room->finish(number, record); }, {});
+  event.snapshot.ops = {call.machine.enqueue(stream, [=] { room->finish(number, record); }, {})};
 }
 
 int query_shared(Call& call, const Event& event) {
@@ -152,6 +152,8 @@ int event_synchronize(Call& call, Handle handle) {
   if (const int code = refuse_look(call, *event)) return code;
   check_maker(call, *event);
   if (event->shared) {
+    const Snapshot own = event->snapshot;  // of another process's record it is an earlier one
+    call.wait(own);
     const SharedRecord record = Room::get()->latest(*event->shared);
     call.wait(*event->shared, record.number);
     call.join(record.clock);

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::uint64_t kMagic = 0x314D4D5655504746;  // "FGPUVMM1"
 constexpr std::size_t kGranularity = std::size_t{2} << 20;
+constexpr int kFirstHip = 60200000;  // that exports memory
 constexpr int kPinnedType = 1;
 constexpr int kDeviceLocation = 1;
 constexpr int kReadWrite = 3;
@@ -105,7 +106,9 @@ int physical_create(Call& call, Handle* out, std::size_t bytes, const Allocation
   if (of->handle_types != 0 && of->handle_types != kFileHandle) return kNotSupported;
   Device* device = nullptr;
   if (const int code = find_device(call, of->location_id, device)) return code;
-  if (!call.machine.settings.shareable) return kNotSupported;
+  const Settings& settings = call.machine.settings;
+  const bool is_old_hip = call.vendor == Vendor::kHip && settings.hip_version < kFirstHip;
+  if (!settings.shareable || is_old_hip) return kNotSupported;
   if (bytes > device->total - device->used) return kOutOfMemory;
   const int file = memfd_create("fakegpu-shareable", MFD_CLOEXEC);
   const std::size_t all = bytes + sizeof(SharedBook);

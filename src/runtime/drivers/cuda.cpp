@@ -133,7 +133,7 @@ void grant_peers(Handle pool, int device) {
     int can = 0;
     if (peer == device || calls.can_access_peer(&can, peer, device) != kSuccess || can == 0)
       continue;
-    cuda::PoolAccess access;
+    MemoryAccess access;
     access.location_id = peer;
     calls.pool_access(pool, &access, 1);
   }

@@ -23,13 +23,6 @@ struct PoolProperties {
 };
 static_assert(sizeof(PoolProperties) == 88);
 
-/// CUmemAccessDesc.
-struct PoolAccess {
-  int location_type = 1;  // CU_MEM_LOCATION_TYPE_DEVICE
-  int location_id = 0;
-  int flags = 3;  // CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-};
-
 /// CUDA_MEMCPY2D_v2.
 struct Copy2D {
   std::size_t from_x = 0;
@@ -99,7 +92,7 @@ struct Calls {
   int (*allocate_managed)(std::uintptr_t*, std::size_t, unsigned) = nullptr;
   int (*pool_create)(void**, const PoolProperties*) = nullptr;
   int (*pool_set)(void*, int, void*) = nullptr;
-  int (*pool_access)(void*, const PoolAccess*, std::size_t) = nullptr;
+  int (*pool_access)(void*, const MemoryAccess*, std::size_t) = nullptr;
   int (*pool_trim)(void*, std::size_t) = nullptr;
   int (*can_access_peer)(int*, int, int) = nullptr;
   int (*allocate_from_pool)(std::uintptr_t*, std::size_t, void*, void*) = nullptr;

@@ -89,22 +89,22 @@ auto stream_symbols(Calls& calls) {
 }
 
 /// Of memory and events that other processes can use.
-auto shareable_symbols(ShareableCalls& calls) {
+auto shareable_symbols(Calls& calls) {
   return std::to_array<Symbol>({
-      {"cuDeviceGetUuid", 9020, false, slot(calls.device_uuid)},
-      {"cuMemGetAllocationGranularity", 10020, false, slot(calls.granularity)},
-      {"cuMemCreate", 10020, false, slot(calls.create)},
-      {"cuMemRelease", 10020, false, slot(calls.release)},
-      {"cuMemGetAllocationPropertiesFromHandle", 10020, false, slot(calls.properties)},
-      {"cuMemExportToShareableHandle", 10020, false, slot(calls.to_file)},
-      {"cuMemImportFromShareableHandle", 10020, false, slot(calls.from_file)},
-      {"cuMemAddressReserve", 10020, false, slot(calls.reserve)},
-      {"cuMemAddressFree", 10020, false, slot(calls.unreserve)},
-      {"cuMemMap", 10020, false, slot(calls.map)},
-      {"cuMemUnmap", 10020, false, slot(calls.unmap)},
-      {"cuMemSetAccess", 10020, false, slot(calls.set_access)},
-      {"cuIpcGetEventHandle", 4010, false, slot(calls.event_to_handle)},
-      {"cuIpcOpenEventHandle", 4010, false, slot(calls.event_from_handle)},
+      {"cuDeviceGetUuid", 9020, false, slot(calls.shareable.device_uuid)},
+      {"cuMemGetAllocationGranularity", 10020, false, slot(calls.shareable.granularity)},
+      {"cuMemCreate", 10020, false, slot(calls.shareable.create)},
+      {"cuMemRelease", 10020, false, slot(calls.shareable.release)},
+      {"cuMemGetAllocationPropertiesFromHandle", 10020, false, slot(calls.shareable.properties)},
+      {"cuMemExportToShareableHandle", 10020, false, slot(calls.shareable.to_file)},
+      {"cuMemImportFromShareableHandle", 10020, false, slot(calls.shareable.from_file)},
+      {"cuMemAddressReserve", 10020, false, slot(calls.shareable.reserve)},
+      {"cuMemAddressFree", 10020, false, slot(calls.shareable.unreserve)},
+      {"cuMemMap", 10020, false, slot(calls.shareable.map)},
+      {"cuMemUnmap", 10020, false, slot(calls.shareable.unmap)},
+      {"cuMemSetAccess", 10020, false, slot(calls.shareable.set_access)},
+      {"cuIpcGetEventHandle", 4010, false, slot(calls.shareable.event_to_handle)},
+      {"cuIpcOpenEventHandle", 4010, false, slot(calls.shareable.event_from_handle)},
   });
 }
 
@@ -150,7 +150,7 @@ bool resolve(void* library, Calls& calls, std::string& why) {
   };
   if (!std::ranges::all_of(device_symbols(calls), fill) ||
       !std::ranges::all_of(stream_symbols(calls), fill) ||
-      !std::ranges::all_of(shareable_symbols(calls.shareable), fill))
+      !std::ranges::all_of(shareable_symbols(calls), fill))
     return false;
   // Asked for a later version than its own, a driver gives the function that it has.
   if (*slot(calls.stream_contexts) == *slot(calls.stream_context)) calls.stream_contexts = nullptr;

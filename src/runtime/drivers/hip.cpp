@@ -66,23 +66,22 @@ auto symbols() {
 
 /// Of memory and events that other processes can use.
 auto shareable_symbols() {
-  ShareableCalls& to = calls.shareable;
   return std::to_array<Symbol>({
       {"hipDeviceCanAccessPeer", nullptr, false, slot(calls.can_access_peer)},
-      {"hipDeviceGetUuid", nullptr, false, slot(to.device_uuid)},
-      {"hipMemGetAllocationGranularity", nullptr, false, slot(to.granularity)},
-      {"hipMemCreate", nullptr, false, slot(to.create)},
-      {"hipMemRelease", nullptr, false, slot(to.release)},
-      {"hipMemGetAllocationPropertiesFromHandle", nullptr, false, slot(to.properties)},
-      {"hipMemExportToShareableHandle", nullptr, false, slot(to.to_file)},
-      {"hipMemImportFromShareableHandle", nullptr, false, slot(to.from_file)},
-      {"hipMemAddressReserve", nullptr, false, slot(to.reserve)},
-      {"hipMemAddressFree", nullptr, false, slot(to.unreserve)},
-      {"hipMemMap", nullptr, false, slot(to.map)},
-      {"hipMemUnmap", nullptr, false, slot(to.unmap)},
-      {"hipMemSetAccess", nullptr, false, slot(to.set_access)},
-      {"hipIpcGetEventHandle", nullptr, false, slot(to.event_to_handle)},
-      {"hipIpcOpenEventHandle", nullptr, false, slot(to.event_from_handle)},
+      {"hipDeviceGetUuid", nullptr, false, slot(calls.shareable.device_uuid)},
+      {"hipMemGetAllocationGranularity", nullptr, false, slot(calls.shareable.granularity)},
+      {"hipMemCreate", nullptr, false, slot(calls.shareable.create)},
+      {"hipMemRelease", nullptr, false, slot(calls.shareable.release)},
+      {"hipMemGetAllocationPropertiesFromHandle", nullptr, false, slot(calls.shareable.properties)},
+      {"hipMemExportToShareableHandle", nullptr, false, slot(calls.shareable.to_file)},
+      {"hipMemImportFromShareableHandle", nullptr, false, slot(calls.shareable.from_file)},
+      {"hipMemAddressReserve", nullptr, false, slot(calls.shareable.reserve)},
+      {"hipMemAddressFree", nullptr, false, slot(calls.shareable.unreserve)},
+      {"hipMemMap", nullptr, false, slot(calls.shareable.map)},
+      {"hipMemUnmap", nullptr, false, slot(calls.shareable.unmap)},
+      {"hipMemSetAccess", nullptr, false, slot(calls.shareable.set_access)},
+      {"hipIpcGetEventHandle", nullptr, false, slot(calls.shareable.event_to_handle)},
+      {"hipIpcOpenEventHandle", nullptr, false, slot(calls.shareable.event_from_handle)},
   });
 }
 
@@ -162,9 +161,11 @@ Status import_file(AllocationHandle* out, int file) {
                                    kFileHandle);
 }
 
+/// Before, HIP on Linux exports no memory, and until 5.2 AllocationProperties differed.
+constexpr int kFirstShareable = 60200000;
+
 DriverTable table() {
   DriverTable api = common_table(calls);
-  Shareable<calls, import_file>::fill(api);
   api.error_name = error_name;
   api.error_text = error_text;
   api.traits = traits;
@@ -360,6 +361,7 @@ LoadedDriver load_hip() {
   out.api = table();
   count_devices(out, calls.runtime_version, calls.device_count, "hipGetDeviceCount", advice);
   runtime_version = out.version;
+  if (out.version >= kFirstShareable) Shareable<calls, import_file>::fill(out.api);
   runtime_major = out.version / hip::kVersionUnit;
   if (has_event_defect(out.version)) wait_for_events_by_streams(out.api);
   return out;

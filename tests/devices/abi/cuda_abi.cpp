@@ -29,15 +29,31 @@ static_assert(offsetof(PoolProperties, location_type) ==
               offsetof(CUmemPoolProps, location) + offsetof(CUmemLocation, type));
 static_assert(offsetof(PoolProperties, location_id) ==
               offsetof(CUmemPoolProps, location) + offsetof(CUmemLocation, id));
-static_assert(sizeof(PoolAccess) == sizeof(CUmemAccessDesc));
-static_assert(offsetof(PoolAccess, location_id) ==
+static_assert(sizeof(MemoryAccess) == sizeof(CUmemAccessDesc));
+static_assert(offsetof(MemoryAccess, location_id) ==
               offsetof(CUmemAccessDesc, location) + offsetof(CUmemLocation, id));
-static_assert(offsetof(PoolAccess, flags) == offsetof(CUmemAccessDesc, flags));
-static_assert(PoolAccess{}.location_type == CU_MEM_LOCATION_TYPE_DEVICE);
-static_assert(PoolAccess{}.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+static_assert(offsetof(MemoryAccess, flags) == offsetof(CUmemAccessDesc, flags));
+static_assert(MemoryAccess{}.location_type == CU_MEM_LOCATION_TYPE_DEVICE);
+static_assert(MemoryAccess{}.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 static_assert(PoolProperties{}.allocation_type == CU_MEM_ALLOCATION_TYPE_PINNED);
 static_assert(PoolProperties{}.handle_types == CU_MEM_HANDLE_TYPE_NONE);
 static_assert(PoolProperties{}.location_type == CU_MEM_LOCATION_TYPE_DEVICE);
+
+static_assert(sizeof(AllocationProperties) == sizeof(CUmemAllocationProp));
+static_assert(offsetof(AllocationProperties, type) == offsetof(CUmemAllocationProp, type));
+static_assert(offsetof(AllocationProperties, handle_types) ==
+              offsetof(CUmemAllocationProp, requestedHandleTypes));
+static_assert(offsetof(AllocationProperties, location_type) ==
+              offsetof(CUmemAllocationProp, location) + offsetof(CUmemLocation, type));
+static_assert(offsetof(AllocationProperties, location_id) ==
+              offsetof(CUmemAllocationProp, location) + offsetof(CUmemLocation, id));
+static_assert(offsetof(AllocationProperties, flags) == offsetof(CUmemAllocationProp, allocFlags));
+static_assert(AllocationProperties{}.type == CU_MEM_ALLOCATION_TYPE_PINNED);
+static_assert(AllocationProperties{}.location_type == CU_MEM_LOCATION_TYPE_DEVICE);
+static_assert(kFileHandle == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+static_assert(sizeof(Uuid) == sizeof(CUuuid) && sizeof(EventHandle) == sizeof(CUipcEventHandle));
+static_assert(kEventInterprocess == CU_EVENT_INTERPROCESS);
+static_assert(kNotSupported == CUDA_ERROR_NOT_SUPPORTED);
 
 static_assert(sizeof(Copy2D) == sizeof(CUDA_MEMCPY2D));
 static_assert(offsetof(Copy2D, from_x) == offsetof(CUDA_MEMCPY2D, srcXInBytes));

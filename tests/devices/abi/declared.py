@@ -15,8 +15,8 @@ HERE = Path(__file__).resolve().parent
 SOURCES = HERE.parents[2] / "src"
 RUNTIME = SOURCES / "runtime"
 MEMBER = re.compile(r"^  .*\(\*(\w+)\)\(", re.MULTILINE)
-CUDA_SYMBOL = re.compile(r'\{"(cu\w+)", (\d+), \w+, slot\(calls\.(\w+)\)\}')
-HIP_SYMBOL = re.compile(r'\{"(hip\w+)", (?:nullptr|"hip\w+"), \w+, slot\(calls\.(\w+)\)\}')
+CUDA_SYMBOL = re.compile(r'\{"(cu\w+)", (\d+), \w+, slot\(calls\.([\w.]+)\)\}')
+HIP_SYMBOL = re.compile(r'\{"(hip\w+)", (?:nullptr|"hip\w+"), \w+, slot\(calls\.([\w.]+)\)\}')
 
 
 def text_of(name: str) -> str:
@@ -24,9 +24,11 @@ def text_of(name: str) -> str:
 
 
 def members(header: str) -> set[str]:
-    """The functions of `struct Calls`."""
-    declared = text_of(header)
-    return set(MEMBER.findall(declared[declared.index("struct Calls") :]))
+    """The functions of `struct Calls`, and of the part of it that both vendors have."""
+    declared, both = text_of(header), text_of("shareable.hpp")
+    shared = MEMBER.findall(both[both.index("struct ShareableCalls") :])
+    own = MEMBER.findall(declared[declared.index("struct Calls") :])
+    return {*own, *(f"shareable.{name}" for name in shared)}
 
 
 def cuda_symbols() -> list[tuple[str, int, str]]:
@@ -39,11 +41,16 @@ def hip_symbols() -> list[tuple[str, str]]:
     return HIP_SYMBOL.findall(text_of("hip.cpp"))
 
 
+def type_of(member: str) -> str:
+    *part, name = member.split(".")
+    return f"decltype({'ShareableCalls' if part else 'Calls'}::{name})"
+
+
 def cuda_functions() -> Iterator[str]:
     """Assertions for each function in its requested version, if the headers declare it."""
     for name, version, member in cuda_symbols():
         yield f"#if CUDA_VERSION >= {version}"
-        yield f"static_assert(same<decltype(Calls::{member}), PFN_{name}_v{version}>);"
+        yield f"static_assert(same<{type_of(member)}, PFN_{name}_v{version}>);"
         yield "#endif"
 
 
@@ -51,7 +58,7 @@ def hip_functions() -> Iterator[str]:
     for name, member in hip_symbols():
         needed = {"hipStreamGetDevice": 50600000}.get(name, 0)
         yield f"#if HIP_VERSION >= {needed}"
-        yield f"static_assert(same<decltype(Calls::{member}), decltype(&{name})>);"
+        yield f"static_assert(same<{type_of(member)}, decltype(&{name})>);"
         yield "#endif"
 
 

@@ -38,6 +38,24 @@ static_assert(offsetof(HipPointer, host_pointer) == offsetof(hipPointerAttribute
 static_assert(offsetof(HipPointer, is_managed) == offsetof(hipPointerAttribute_t, isManaged));
 static_assert(offsetof(HipPointer, flags) == offsetof(hipPointerAttribute_t, allocationFlags));
 
+#if HIP_VERSION >= 50300000
+static_assert(sizeof(AllocationProperties) == sizeof(hipMemAllocationProp));
+static_assert(offsetof(AllocationProperties, type) == offsetof(hipMemAllocationProp, type));
+static_assert(offsetof(AllocationProperties, location_type) ==
+              offsetof(hipMemAllocationProp, location) + offsetof(hipMemLocation, type));
+static_assert(offsetof(AllocationProperties, location_id) ==
+              offsetof(hipMemAllocationProp, location) + offsetof(hipMemLocation, id));
+#endif
+static_assert(AllocationProperties{}.type == hipMemAllocationTypePinned);
+static_assert(AllocationProperties{}.location_type == hipMemLocationTypeDevice);
+static_assert(kFileHandle == hipMemHandleTypePosixFileDescriptor);
+static_assert(sizeof(MemoryAccess) == sizeof(hipMemAccessDesc));
+static_assert(MemoryAccess{}.flags == hipMemAccessFlagsProtReadWrite);
+static_assert(sizeof(Uuid) == sizeof(hipUUID) &&
+              sizeof(EventHandle) == sizeof(hipIpcEventHandle_t));
+static_assert(kEventInterprocess == hipEventInterprocess);
+static_assert(kNotSupported == hipErrorNotSupported);
+
 static_assert(static_cast<int>(Direction::kHostToDevice) == hipMemcpyHostToDevice);
 static_assert(static_cast<int>(Direction::kDeviceToHost) == hipMemcpyDeviceToHost);
 static_assert(static_cast<int>(Direction::kDeviceToDevice) == hipMemcpyDeviceToDevice);

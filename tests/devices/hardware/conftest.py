@@ -65,15 +65,23 @@ def is_simulated(config: pytest.Config) -> bool:
     return bool(config.getoption("--hardware") == "simulated")
 
 
+def load_simulated() -> str:
+    """The simulated driver. It runs the latest work first unless it is ordered, so that a missing
+    wait shows."""
+    import fakegpu
+
+    return str(fakegpu.load(cuda=1, hip=0, order="latest").cuda)
+
+
 @pytest.fixture(scope="session")
-def library(request: pytest.FixtureRequest) -> str:
-    """The driver library. The simulated one runs the latest work first unless it is ordered, so
-    that a missing wait shows."""
+def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The driver library."""
     if not is_simulated(request.config):
         return os.environ.get("REFARRAY_LIBCUDA") or "libcuda.so.1"
     import fakegpu
 
-    return str(fakegpu.load(cuda=1, hip=0, order="latest").cuda)
+    fakegpu.share_devices(tmp_path_factory.mktemp("room") / "room")
+    return load_simulated()
 
 
 @pytest.fixture(scope="session")

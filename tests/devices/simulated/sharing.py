@@ -1,4 +1,4 @@
-"""The other process of sim_processes.py: a partner that does what it is told, one step at a time."""
+"""The other process of sim_processes.py: a partner that does what it is told, step by step."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import multiprocessing
 import os
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
+from pathlib import Path
 from typing import Any
 
 import fakegpu
@@ -15,6 +16,11 @@ from capturing import SETTINGS, driver_of, host_of
 
 LOAD: dict[str, Any] = {"cuda": 2, "hip": 2, **SETTINGS}
 UNIT = 2 << 20
+
+
+def descriptors() -> int:
+    """How many this process has open."""
+    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 class Partner:
@@ -127,7 +133,7 @@ class Steps:
         return found
 
     def descriptors(self) -> int:
-        return len(os.listdir("/proc/self/fd"))
+        return descriptors()
 
     def take_event(self, event: Any) -> None:
         self.event = event
@@ -207,4 +213,6 @@ class Steps:
 
     def raw_destroy_event(self, device: str) -> None:
         driver = driver_of(device)
-        driver(f"{driver.prefix}EventDestroy" + ("_v2" if driver.prefix == "cu" else ""), self.raw[0])
+        driver(
+            f"{driver.prefix}EventDestroy" + ("_v2" if driver.prefix == "cu" else ""), self.raw[0]
+        )
