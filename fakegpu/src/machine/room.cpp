@@ -1,4 +1,4 @@
-// A room's file: made empty by whoever wants a room, so that all of it begins as zeros.
+// A room's file: the first process that opens it makes it, so that all of it begins as zeros.
 #include "machine/room.hpp"
 
 #include <fcntl.h>

@@ -99,7 +99,7 @@ bool Memory::map_file(std::uint64_t begin, std::size_t bytes, int file) {
 void Memory::unmap_file(std::uint64_t begin, std::size_t bytes) {
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
   mmap(bytes_at(alias(begin)), bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
-  poison(begin, std::min(bytes, kPage));  // whoever reads on sees it; the rest reads as zeros
+  poison(begin, std::min(bytes, kPage));  // a late reader sees it; the rest reads as zeros
 }
 
 bool Memory::is_device_address(std::uint64_t address) { return address - arena_base < kArena; }

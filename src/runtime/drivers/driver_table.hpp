@@ -7,6 +7,8 @@
 
 namespace refarray::runtime {
 
+class Descriptor;
+
 enum class Vendor : std::uint8_t { kCuda, kHip };
 
 using Status = int;              // the vendor's own code; those named below are the same for both
@@ -164,8 +166,9 @@ struct DriverTable {
   /// cuMemGetAllocationGranularity: sizes of such memory are multiples of it.
   Status (*shareable_unit)(std::size_t* out, int device) = nullptr;
   /// cuMemCreate, cuMemExportToShareableHandle, cuMemMap and cuMemSetAccess: device memory, and a
-  /// descriptor by which other processes map it. May block. The caller owns both.
-  Status (*create_shareable)(Address* out, int* file, std::size_t nbytes, int device) = nullptr;
+  /// descriptor by which other processes map it. May block. The caller owns the memory.
+  Status (*create_shareable)(Address* out, Descriptor* file, std::size_t nbytes,
+                             int device) = nullptr;
   /// The same for a descriptor of another process, which stays the caller's. kInvalidValue if it is
   /// none, or of another device or size.
   Status (*open_shareable)(Address* out, int file, std::size_t nbytes, int device) = nullptr;

@@ -4,11 +4,10 @@
 // killed.
 #pragma once
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cstdint>
+#include <utility>
 
+#include "runtime/drivers/descriptor.hpp"
 #include "runtime/drivers/driver_table.hpp"
 
 namespace refarray::runtime {
@@ -88,16 +87,17 @@ class Shareable {
     return kCalls.shareable.granularity(out, &of, 0);
   }
 
-  static Status create(Address* out, int* file, std::size_t nbytes, int device) {
+  static Status create(Address* out, Descriptor* file, std::size_t nbytes, int device) {
     const AllocationProperties of = on(device);
     AllocationHandle handle = 0;
     Status status = kCalls.shareable.create(&handle, nbytes, &of, 0);
     if (status != kSuccess) return status;
-    status = kCalls.shareable.to_file(file, handle, kFileHandle, 0);
+    int number = -1;
+    status = kCalls.shareable.to_file(&number, handle, kFileHandle, 0);
     if (status == kSuccess) {
-      fcntl(*file, F_SETFD, FD_CLOEXEC);
+      Descriptor made(number);
       status = map(out, nbytes, device, handle);
-      if (status != kSuccess) ::close(*file);
+      if (status == kSuccess) *file = std::move(made);
     }
     kCalls.shareable.release(handle);  // the mapping and the descriptor keep the memory
     return status;

@@ -2,12 +2,7 @@
 // arrays in it, zeroed in stream order.
 #include "runtime/memory/device_storage.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <exception>
 #include <map>
 #include <mutex>
@@ -17,6 +12,7 @@
 #include "core/error.hpp"
 #include "core/ledger.hpp"
 #include "runtime/device_context.hpp"
+#include "runtime/drivers/descriptor.hpp"
 #include "runtime/memory/deferred_free.hpp"
 #include "runtime/streams/order.hpp"
 #include "runtime/streams/pending_work.hpp"
@@ -31,14 +27,7 @@ enum class Allocator : std::uint8_t { kNone, kPool, kPlain, kHost, kShareable };
 /// Owns the descriptor by which other processes map the memory.
 struct Shared {
   SharedId id{};
-  int file = -1;
-  Shared() = default;
-  Shared(const SharedId& of, int owned) noexcept : id(of), file(owned) {}
-  Shared(Shared&& other) noexcept : id(other.id), file(std::exchange(other.file, -1)) {}
-  Shared& operator=(Shared&&) = delete;
-  ~Shared() {
-    if (file >= 0) close(file);
-  }
+  Descriptor file{};
 };
 
 class DeviceStorage;
@@ -206,7 +195,7 @@ Allocator allocator_for(const DeviceContext& context, DeviceKind kind) noexcept 
 }
 
 Status allocate(DeviceContext& context, DeviceKind kind, Allocator allocator, Address* out,
-                std::size_t nbytes, Handle stream, int* file) {
+                std::size_t nbytes, Handle stream, Descriptor* file) {
   const DriverTable& api = context.api();
   const RelaxedCaptureMode relaxed(api);
   if (allocator == Allocator::kShareable)
@@ -267,13 +256,12 @@ class Allocation {
       api.free_async(address_, stream_);
     } else if (allocator_ == Allocator::kShareable) {
       api.close_shareable(address_, nbytes_);
-      if (file_ >= 0) close(file_);
     } else {
       allocator_ == Allocator::kHost ? api.free_host(address_) : api.free(address_);
     }
   }
   Address address() const noexcept { return address_; }
-  int take_file() noexcept { return std::exchange(file_, -1); }
+  Descriptor take_file() noexcept { return std::move(file_); }
   void release() noexcept { address_ = 0; }
 
  private:
@@ -282,10 +270,11 @@ class Allocation {
   std::size_t nbytes_;
   Handle stream_;
   Address address_ = 0;
-  int file_ = -1;  // kShareable only
+  Descriptor file_;  // kShareable only
 };
 
-/// The shared memory that this process has, by its id, so that no process maps it twice.
+/// The shared memory that this process has, by its id, so that it is mapped once. Two threads that
+/// attach it for the first time at once may both map it.
 struct SharedStorages {
   std::mutex lock;
   std::map<SharedId, DeviceStorage*> all;
@@ -325,7 +314,8 @@ SharedId random_id() {
 
 /// The driver's functions for memory of a device that processes share.
 const DriverTable& shareable_api(const DeviceContext& context, const core::Device& device) {
-  if (context.api().create_shareable == nullptr) fail_unshareable(device);
+  const bool is_device = device.kind == DeviceKind::kCuda || device.kind == DeviceKind::kRocm;
+  if (!is_device || context.api().create_shareable == nullptr) fail_unshareable(device);
   return context.api();
 }
 
@@ -364,7 +354,7 @@ core::StoragePtr new_device_storage(const core::Device& device, std::int64_t nby
   }
   Allocation allocation(context, device, allocator, size, stream->handle());
   const bool ordered = allocator == Allocator::kPool;
-  Shared shared = is_shared ? Shared(random_id(), allocation.take_file()) : Shared();
+  Shared shared = is_shared ? Shared{random_id(), allocation.take_file()} : Shared{};
   auto* storage = new DeviceStorage(context, device, allocator, allocation.address(), size,
                                     ordered ? stream : nullptr, std::move(shared));
   allocation.release();  // ownership moves here: from now on the storage frees the memory
@@ -442,7 +432,7 @@ SharedMemory share(const core::ArrayView& array) {
 
 int descriptor_of(const core::ArrayView& array) noexcept {
   const DeviceStorage* storage = DeviceStorage::shared_of(array.storage);
-  return storage == nullptr ? -1 : storage->shared().file;
+  return storage == nullptr ? -1 : storage->shared().file.number();
 }
 
 core::StoragePtr open_shared(const SharedMemory& memory, int file) {
@@ -458,10 +448,7 @@ core::StoragePtr open_shared(const SharedMemory& memory, int file) {
                "a handle of device memory needs its descriptor: attach(handle, fds=...) with that "
                "of the sender's fds()");
   }
-  Shared shared(memory.id, fcntl(file, F_DUPFD_CLOEXEC, 0));
-  if (shared.file < 0) {
-    core::fail(core::Fault::kBuffer, "descriptor ", file, " is not open: ", std::strerror(errno));
-  }
+  Shared shared{memory.id, Descriptor::copy_of(file)};
   Address address = 0;
   const DeviceGuard on_device(context);
   const RelaxedCaptureMode relaxed(context.api());

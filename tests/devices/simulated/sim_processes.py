@@ -382,6 +382,9 @@ def test_what_is_not_shared_has_no_handle(device: str) -> None:
     assert (str(y.device), y.is_shared(), shared.asarray(y) is y) == (device, True, True)
     pinned = shared.asarray(ra.zeros(3, device=host_of(device)))
     assert (str(pinned.device), pinned.is_shared()) == ("cpu", True)
+    for kind in (host_of(device), "cuda_managed"):
+        with pytest.raises(BufferError, match="no memory that other processes can map"):
+            shared.zeros(3, device=kind)
     arena = shared.Arena()
     assert shared.arena_of(shared.asarray(x, arena=arena)) == arena
     with pytest.raises(ValueError, match="an arena is memory of the CPU"):
