@@ -365,6 +365,12 @@ SOURCE = """
 #include <cstdio>
 #include <dlfcn.h>
 #include <memory>
+#include <sys/stat.h>
+extern "C" long size_of(const char* path, int file) {
+  struct stat found{}, opened{};
+  if (stat(path, &found) != 0 || fstat(file, &opened) != 0) return -1;
+  return found.st_size == opened.st_size ? found.st_size : -2;
+}
 extern "C" double go(double x, double y, const char* name) {
   auto first = std::make_shared<double>(x);
   auto second = first;
@@ -389,11 +395,16 @@ def test_linked_module_needs_no_newer_glibc_and_runs(tmp_path: Path) -> None:
     glibc = filter(None, map(tool.number, versions.values()))
     assert max(glibc) <= tool.LIMIT
     assert "__libc_single_threaded" not in listing
+    assert {"__xstat", "__fxstat"} <= set(versions) and not {"stat", "fstat"} & set(versions)
     script = (
         f"import ctypes, math; go = ctypes.CDLL({str(module)!r}).go\n"
         "go.restype = ctypes.c_double\n"
         "go.argtypes = [ctypes.c_double, ctypes.c_double, ctypes.c_char_p]\n"
         "assert go(3.0, 4.0, b'libm.so.6') == math.exp(3) + 5 + 81\n"
+        f"size_of = ctypes.CDLL({str(module)!r}).size_of\n"
+        f"file = open({str(source)!r})\n"
+        f"assert size_of(file.name.encode(), file.fileno()) == {len(SOURCE)}\n"
+        "file.close()\n"
     )
     done = python("-c", script)
     assert (done.returncode, done.stderr) == (0, "")

@@ -18,18 +18,26 @@ LIBRARIES = ("libc.so.6", "libm.so.6")
 MOVED = (2, 34)
 #: Prefixes of those functions. An older glibc has them in the libraries named here.
 OLD_HOMES = {"dl": "libdl.so.2", "pthread_": "libpthread.so.0", "sem_": "libpthread.so.0"}
-#: What no version of an old glibc has and the C++ library can do without: a byte that says whether
-#: the process has one thread, so that reference counts need not be atomic. 0: they always are.
+#: What no version of an old glibc has, in C. The C++ library can do without a byte that says
+#: whether the process has one thread, so that reference counts need not be atomic: with 0 they
+#: always are. Before 2.33 programs had a stat() and fstat() of their own, which called functions
+#: with the number of the struct's layout.
 SHIM = """\
-    .section .note.GNU-stack,"",%progbits
-    .bss
-    .globl __libc_single_threaded
-    .hidden __libc_single_threaded
-    .type __libc_single_threaded, %object
-    .size __libc_single_threaded, 1
-__libc_single_threaded:
-    .zero 1
+#include <sys/stat.h>
+#if defined(__x86_64__)
+#define LAYOUT 1
+#else
+#define LAYOUT 0
+#endif
+#define HIDDEN __attribute__((visibility("hidden")))
+int __xstat(int layout, const char* path, struct stat* out);
+int __fxstat(int layout, int file, struct stat* out);
+HIDDEN char __libc_single_threaded = 0;
+HIDDEN int stat(const char* path, struct stat* out) { return __xstat(LAYOUT, path, out); }
+HIDDEN int fstat(int file, struct stat* out) { return __fxstat(LAYOUT, file, out); }
 """
+#: What it calls: no program can be linked with these any more.
+CALLED_BY_SHIM = ("__xstat", "__fxstat")
 
 Version = tuple[int, ...]
 
@@ -71,7 +79,7 @@ def stubs(listing: str, library: str, limit: Version = LIMIT) -> list[Stub]:
         version = number(name)
         if version is None or kind == "A":  # A: the versions themselves
             continue
-        if at == "@@":
+        if at == "@@" or symbol in CALLED_BY_SHIM:
             defaults[symbol] = version, kind in "BDGRSV"
         if version <= limit:
             older[symbol] = max(version, older.get(symbol, version))
@@ -140,9 +148,10 @@ def link_libraries(
             command, check=True, capture_output=True, text=True, env=environment
         ).stdout
         found += stubs(listing, library)
-    shim = folder / "shim.s"
+    shim = folder / "shim.c"
     shim.write_text(SHIM, encoding="utf-8")
-    subprocess.run([*compiler, "-c", shim, "-o", folder / "shim.o"], check=True)
+    flags = ["-x", "c", "-O2", "-fPIC", "-fno-builtin", "-c"]
+    subprocess.run([*compiler, *flags, shim, "-o", folder / "shim.o"], check=True)
     libraries = [
         build_stub(compiler, library, [stub for stub in found if stub.library == library], folder)
         for library in sorted({stub.library for stub in found})
