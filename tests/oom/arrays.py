@@ -136,7 +136,7 @@ for _kind, _make in (
 ):
     _cls = getattr(refarray, _kind)
     for _name in vars(_cls):
-        if _name in NOT_CALLABLE or _name in ("__new__", "__numpy_dtype__"):
+        if _name in NOT_CALLABLE or _name in ("__new__", "__class_getitem__", "__numpy_dtype__"):
             continue
         if not _name.startswith("__"):
             recipe(f"{_kind}.{_name}", lambda v, name=_name: getattr(v, name), _make)
