@@ -16,7 +16,7 @@ from devices.hardware.gpu_partners import COUNT, DEVICE, NEW, OLD, full
 import refarray as ra
 import refarray.shared as shared
 
-pytestmark = pytest.mark.hardware
+pytestmark = [pytest.mark.hardware, pytest.mark.needs("refarray")]
 
 
 def serve(connection: Connection, simulated: bool) -> None:
