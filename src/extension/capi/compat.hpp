@@ -205,7 +205,7 @@ inline const PyModuleDef_Slot kConcurrencySlots[] = {
 #if PY_VERSION_HEX >= 0x030C0000
     {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
 #endif
-#if defined(Py_mod_gil)
+#if defined(Py_MOD_GIL_NOT_USED)
     {Py_mod_gil, Py_MOD_GIL_NOT_USED},
 #endif
     {0, nullptr},

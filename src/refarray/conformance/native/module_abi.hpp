@@ -75,7 +75,7 @@ inline Definition* define(const ModuleParts& parts) noexcept {
 #ifdef Py_mod_multiple_interpreters
       {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
 #endif
-#ifdef Py_mod_gil
+#ifdef Py_MOD_GIL_NOT_USED
       {Py_mod_gil, Py_MOD_GIL_NOT_USED},
 #endif
       {0, nullptr},
