@@ -150,8 +150,8 @@ class Handle:
 
         From here on the memory is held until the message is attached, or given up because too many
         wait (see `limits`). Only processes of this machine can use it. Of an array on a device,
-        the host waits for this process's work on it, and the descriptor of `fds()` holds the memory
-        until then: the receiver needs both.
+        the host waits for refarray's work on it, other libraries' is theirs to wait for, and the
+        descriptor of `fds()` holds the memory until then: the receiver needs both.
 
         Raises BufferError during a graph capture that forbids the wait, DriverError.
         """

@@ -214,12 +214,6 @@ EventFields event_fields(PyObject* object) {
     core::fail(Fault::kBuffer, "magic is ", out.magic, ", not ", kEventMagic,
                ": this is no handle of an event");
   }
-  const auto kind = static_cast<core::DeviceKind>(out.kind);
-  if (kind != core::DeviceKind::kCuda && kind != core::DeviceKind::kRocm) {
-    core::fail(Fault::kBuffer, "device: the type is ", out.kind, "; it must be ",
-               static_cast<int>(core::DeviceKind::kCuda), " or ",
-               static_cast<int>(core::DeviceKind::kRocm));
-  }
   return out;
 }
 

@@ -33,15 +33,9 @@ static_assert(std::is_trivially_copyable_v<Fields> && sizeof(Fields) == 56);
 constexpr std::uint32_t kMagic = 0x31444152;  // "RAD1"
 
 runtime::SharedMemory checked_memory(const Fields& head) {
-  const auto kind = static_cast<core::DeviceKind>(head.kind);
-  if (kind != core::DeviceKind::kCuda && kind != core::DeviceKind::kRocm) {
-    fail(Fault::kBuffer, "device: the type is ", head.kind, "; it must be ",
-         static_cast<int>(core::DeviceKind::kCuda), " or ",
-         static_cast<int>(core::DeviceKind::kRocm));
-  }
   if (head.nbytes == 0 || head.nbytes > INT64_MAX)
     fail(Fault::kBuffer, "nbytes is ", head.nbytes, "; it must be 1 to ", INT64_MAX);
-  return {kind, head.device, head.id, head.nbytes};
+  return {static_cast<core::DeviceKind>(head.kind), head.device, head.id, head.nbytes};
 }
 
 }  // namespace

@@ -58,8 +58,8 @@ class DeviceStorage final : public TrackedStorage {
  private:
   static void destroy(Storage* base) noexcept {
     auto* self = static_cast<DeviceStorage*>(base);
-    if (self->allocator_ == Allocator::kShareable) forget(*self);
     if (self->allocator_ == Allocator::kNone || is_forked()) return delete self;
+    if (self->allocator_ == Allocator::kShareable) forget(*self);
     if (self->pending.join_other_contexts(/*may_block=*/false) &&
         (self->allocator_ == Allocator::kPool ? self->free_stream_ordered()
                                               : self->free_if_idle())) {

@@ -280,6 +280,12 @@ EventPtr interprocess_event(DeviceContext& context, Handle handle) {
 }  // namespace
 
 DeviceContext& context_of(core::DeviceKind kind, const Uuid& device) {
+  using Kind = core::DeviceKind;
+  if (kind != Kind::kCuda && kind != Kind::kRocm) {
+    core::fail(core::Fault::kBuffer, "device: the type is ", static_cast<int>(kind),
+               "; it must be ", static_cast<int>(Kind::kCuda), " or ",
+               static_cast<int>(Kind::kRocm));
+  }
   DeviceContext& first = context_of(core::Device{kind, 0});
   if (first.api().device_uuid == nullptr) {
     core::fail(core::Fault::kBuffer, first.driver.name(),

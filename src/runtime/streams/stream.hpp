@@ -146,7 +146,8 @@ struct SharedEvent {
 SharedEvent share(Event& event);
 /// The event of another process. Throws kBuffer, DriverError.
 EventPtr open_event(const SharedEvent& shared);
-/// The device of this process with that UUID. Throws kBuffer.
+/// The device of this process with that UUID. Both come from another process and are checked.
+/// Throws kBuffer.
 DeviceContext& context_of(core::DeviceKind kind, const Uuid& device);
 /// Throws kBuffer if the stream cannot be used because of another stream's capture.
 void record(Event& event, const StreamPtr& stream);
