@@ -171,6 +171,9 @@ impl Tensor {
         if (table_of(array)?.from_object)(array, &mut tensor) != 0 {
             return Err(Raised);
         }
+        if tensor.is_null() {
+            return refuse("the exchange table returned NULL instead of a tensor".into());
+        }
         let tensor = Tensor(tensor);
         match (*tensor.0).version[0] {
             1 => Ok(tensor),

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "machine/driver.hpp"
 #include "machine/room.hpp"
@@ -57,6 +56,17 @@ SharedBook* map_book(int file, std::size_t bytes) {
   void* at = mmap(nullptr, sizeof(SharedBook), PROT_READ | PROT_WRITE, MAP_SHARED, file,
                   static_cast<off_t>(bytes));
   return at == MAP_FAILED ? nullptr : static_cast<SharedBook*>(at);
+}
+
+/// A file with room for the bytes, and the book after them; -1 if the system has no memory.
+int new_file(const SharedBook& book) {
+  const int file = memfd_create("fakegpu-shareable", MFD_CLOEXEC);
+  const auto at = static_cast<off_t>(book.bytes);
+  constexpr auto size = static_cast<off_t>(sizeof(SharedBook));
+  if (file >= 0 && ftruncate(file, at + size) == 0 && pwrite(file, &book, size, at) == size)
+    return file;
+  if (file >= 0) close(file);
+  return -1;
 }
 
 /// The live mapping that begins at the address.
@@ -110,14 +120,13 @@ int physical_create(Call& call, Handle* out, std::size_t bytes, const Allocation
   const bool is_old_hip = call.vendor == Vendor::kHip && settings.hip_version < kFirstHip;
   if (!settings.shareable || is_old_hip) return kNotSupported;
   if (bytes > device->total - device->used) return kOutOfMemory;
-  const int file = memfd_create("fakegpu-shareable", MFD_CLOEXEC);
-  const std::size_t all = bytes + sizeof(SharedBook);
-  if (file < 0 || ftruncate(file, static_cast<off_t>(all)) != 0) return kOutOfMemory;
-  const SharedBook book{
-      kMagic, bytes, static_cast<unsigned>(call.vendor), static_cast<unsigned>(device->ordinal),
-      0,      {}};
-  if (pwrite(file, &book, sizeof book, static_cast<off_t>(bytes)) != sizeof book)
-    return kOutOfMemory;
+  const int file = new_file({kMagic,
+                             bytes,
+                             static_cast<unsigned>(call.vendor),
+                             static_cast<unsigned>(device->ordinal),
+                             0,
+                             {}});
+  if (file < 0) return kOutOfMemory;
   Physical& physical = add_physical(call, file, *device, bytes, true);
   physical.can_export = of->handle_types != 0;
   *out = physical.handle;
@@ -199,7 +208,11 @@ int memory_map(Call& call, Handle address, std::size_t bytes, std::size_t offset
   if (range == nullptr || is_mapped(call, *range)) return kInvalidValue;
   if (!is_multiple(bytes) || offset != 0 || bytes != physical->bytes) return kInvalidValue;
   SharedBook* book = map_book(physical->file, bytes);
-  if (book == nullptr || !Memory::map_file(address, bytes, physical->file)) return kOutOfMemory;
+  if (book == nullptr) return kOutOfMemory;
+  if (!Memory::map_file(address, bytes, physical->file)) {
+    munmap(book, sizeof(SharedBook));
+    return kOutOfMemory;
+  }
   Allocation* mapping = call.machine.memory.add_mapping(address, bytes, physical->device);
   mapping->book = book;
   mapping->physical = physical;
