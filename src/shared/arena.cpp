@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/random.hpp"
 #include "shared/holds.hpp"
 #include "shared/processes.hpp"
 
@@ -75,7 +76,7 @@ ArenaPtr Arena::create(bool peers_write, std::uint64_t limit) {
   const FileFacts facts = facts_of(data);
   Header header{kMagic,       kVersion,   peers_write ? 1U : 0U, {}, (limit - 1) / kUnit + 1,
                 facts.device, facts.inode};
-  fill_random(header.id);
+  core::fill_random(header.id);
   const Descriptor control = new_memory_file("refarray-control", sizeof(Control));
   write_at(control, &header, sizeof header);
   add_seals(control, {.shrink = true, .grow = true, .future_write = false});

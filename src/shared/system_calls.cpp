@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <linux/memfd.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include <cstdio>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -227,11 +227,6 @@ void read_at(const Descriptor& file, void* into, std::size_t size) {
 
 void write_at(const Descriptor& file, const void* from, std::size_t size) {
   if (pwrite(file.number(), from, size, 0) != static_cast<ssize_t>(size)) fail_call("pwrite()");
-}
-
-void fill_random(std::span<std::uint8_t> out) {
-  if (getrandom(out.data(), out.size(), 0) != static_cast<ssize_t>(out.size()))
-    fail_call("getrandom()");
 }
 
 std::uint64_t* new_page_of_process() noexcept {

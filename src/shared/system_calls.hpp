@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <utility>
 
 namespace refarray::shared {
@@ -81,7 +80,6 @@ std::uint64_t physical_memory() noexcept;
 
 void read_at(const Descriptor& file, void* into, std::size_t size);
 void write_at(const Descriptor& file, const void* from, std::size_t size);
-void fill_random(std::span<std::uint8_t> out);
 
 /// A page that reads as 0 in every child process until it is written there, also in one that was
 /// made without fork(). nullptr where the kernel has no such pages.

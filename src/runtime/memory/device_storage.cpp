@@ -7,10 +7,10 @@
 #include <map>
 #include <mutex>
 #include <new>
-#include <random>
 
 #include "core/error.hpp"
 #include "core/ledger.hpp"
+#include "core/random.hpp"
 #include "runtime/device_context.hpp"
 #include "runtime/drivers/descriptor.hpp"
 #include "runtime/memory/deferred_free.hpp"
@@ -307,8 +307,7 @@ core::StoragePtr find_shared(const SharedId& id) noexcept {
 
 SharedId random_id() {
   SharedId out;
-  std::random_device source;
-  for (std::uint8_t& byte : out) byte = static_cast<std::uint8_t>(source());
+  core::fill_random(out);
   return out;
 }
 
