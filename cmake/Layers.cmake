@@ -81,8 +81,9 @@ function(refarray_objects layer name)
   add_library(${name} OBJECT ${ARGN})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/include")
   refarray_compile(${name})
-  if(REFARRAY_DEVELOPER AND NOT REFARRAY_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    target_compile_options(${name} PRIVATE -Wframe-larger-than=4096)  # they hold no arrays
+  if(REFARRAY_DEVELOPER AND NOT REFARRAY_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND
+     NOT name STREQUAL "refarray_decompositions")
+    target_compile_options(${name} PRIVATE -Wframe-larger-than=4096)  # kernels hold no arrays
   endif()
   set_target_properties(${name} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
   if(NOT compiled_objects)
