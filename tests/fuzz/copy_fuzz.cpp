@@ -27,8 +27,13 @@ Bits bits_of(const core::ArrayView& element) {
   const int bits = element.dtype.bits;
   if (bits < 8) {
     out.low = core::read_bits(element.data, element.bit, bits);
+  } else if (element.dtype.is_complex()) {
+    const auto half = static_cast<std::size_t>(bits / 16);
+    const std::uint64_t imag = read_number(element.data + half, half);
+    out.low = read_number(element.data, half);
+    bits == 128 ? out.high = imag : out.low |= imag << (bits / 2);
   } else {
-    std::memcpy(&out, element.data, static_cast<std::size_t>(bits / 8));
+    out.low = read_number(element.data, static_cast<std::size_t>(bits / 8));
   }
   return out;
 }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -14,18 +16,35 @@
 
 namespace refarray::fuzz {
 
+/// Where the `width` bytes of a number are within those of a word that has its value.
+inline std::byte* bytes_within(std::uint64_t& word, std::size_t width) noexcept {
+  const bool is_big = std::endian::native == std::endian::big;
+  return reinterpret_cast<std::byte*>(&word) + (is_big ? sizeof word - width : 0);
+}
+
+/// The unsigned number of `width` <= 8 bytes at `from`.
+inline std::uint64_t read_number(const std::byte* from, std::size_t width) noexcept {
+  std::uint64_t word = 0;
+  std::memcpy(bytes_within(word, width), from, width);
+  return word;
+}
+inline void write_number(std::byte* to, std::uint64_t word, std::size_t width) noexcept {
+  std::memcpy(to, bytes_within(word, width), width);
+}
+
 /// Consumes bytes from the front, then zeros, so that every input is valid.
 class Input {
  public:
   Input(const std::uint8_t* data, std::size_t size) noexcept : rest_(data, size) {}
 
-  template <class T>
+  /// Little-endian on every machine, so that an input means the same.
+  template <std::integral T>
   T take() noexcept {
-    T value{};
+    std::uint64_t value = 0;
     const std::size_t count = std::min(sizeof(T), rest_.size());
-    if (count > 0) std::memcpy(&value, rest_.data(), count);
+    for (std::size_t i = 0; i < count; ++i) value |= std::uint64_t{rest_[i]} << (8 * i);
     rest_ = rest_.subspan(count);
-    return value;
+    return static_cast<T>(value);
   }
   std::uint8_t byte() noexcept { return take<std::uint8_t>(); }
   /// In [0, count).

@@ -1,6 +1,4 @@
 // Fuzz target of products of matrices and vectors: compares them with plain loops.
-#include <cstring>
-
 #include "../cpp/compute/naive_products.hpp"
 #include "compute/linalg/matmul.hpp"
 #include "input.hpp"
@@ -25,11 +23,10 @@ void level_exponents(const Placement& place, Bytes& memory) {
   for (const std::int64_t address : place.addresses()) {
     for (int part = 0; part < parts; ++part) {
       std::byte* const at = place.at(memory, address).data + part * bytes;
-      std::uint64_t bits = 0;
-      std::memcpy(&bits, at, static_cast<std::size_t>(bytes));
+      std::uint64_t bits = read_number(at, static_cast<std::size_t>(bytes));
       bits = bytes == 4 ? (bits & 0x81FF'FFFF) | 0x3E00'0000
                         : (bits & 0x803F'FFFF'FFFF'FFFF) | 0x3FC0'0000'0000'0000;
-      std::memcpy(at, &bits, static_cast<std::size_t>(bytes));
+      write_number(at, bits, static_cast<std::size_t>(bytes));
     }
   }
 }

@@ -2,6 +2,7 @@
 #include "compute/kernels/rearranging/gather.hpp"
 
 #include <array>
+#include <bit>
 
 #include "compute/kernels/operations.hpp"
 #include "core/kernels/vector.hpp"
@@ -107,8 +108,10 @@ std::int64_t count_set(const std::byte* mask, std::int64_t count) noexcept {
   return total;
 }
 
-/// 1 in each byte of `mask` that is not zero.
-inline std::uint64_t ones_where_set(std::uint64_t mask) noexcept {
+/// 1 in each byte for which one of the eight at `from` is not zero, the first one lowest.
+inline std::uint64_t ones_where_set(const std::byte* from) noexcept {
+  auto mask = load<std::uint64_t>(from);
+  if constexpr (std::endian::native == std::endian::big) mask = __builtin_bswap64(mask);
   mask |= mask >> 4 & 0x0F0F'0F0F'0F0F'0F0FU;
   mask |= mask >> 2 & 0x0303'0303'0303'0303U;
   mask |= mask >> 1 & 0x0101'0101'0101'0101U;
@@ -127,7 +130,7 @@ template <class Take, class TakeAll>
   std::int64_t taken = 0;
   std::int64_t i = 0;
   for (; i + 8 <= count && taken + 8 <= limit; i += 8) {
-    std::uint64_t set = ones_where_set(load<std::uint64_t>(mask + i));
+    std::uint64_t set = ones_where_set(mask + i);
     if (set == 0) continue;
     if (set == kAll) {
       take_all(i, taken);
@@ -195,7 +198,7 @@ std::int64_t select_vectors(std::byte* dst, std::int64_t limit, const std::byte*
   std::int64_t i = 0;
   for (; i + 8 <= count && taken + 8 <= limit; i += 8) {
     // The product moves bit 8 j to bit 56 + j.
-    const std::uint64_t ones = ones_where_set(load<std::uint64_t>(mask + i));
+    const std::uint64_t ones = ones_where_set(mask + i);
     const auto set = static_cast<unsigned>(ones * 0x0102'0408'1020'4080U >> 56);
     if constexpr (kBytes == 4) {
       select_vector<4>(dst + taken * 4, src + i * 4, set);
