@@ -962,6 +962,7 @@ def _rebuild(
     shape: tuple[int, ...],
     device: _DeviceLike,
     readonly: builtins.bool,
+    byteorder: str,
     /,
 ) -> Array: ...
 def _use_isa(name: str, /) -> None: ...

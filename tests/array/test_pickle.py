@@ -178,14 +178,32 @@ def test_copies_are_independent_and_writable(copied: Any) -> None:
         assert source.tolist() == before
 
 
-REBUILD_ARGUMENTS: tuple[Any, ...] = (bytes(8), "int32", (2,), "cpu", False)
+REBUILD_ARGUMENTS: tuple[Any, ...] = (bytes(8), "int32", (2,), "cpu", False, sys.byteorder)
 
 
 def test_rebuild_accepts_valid_arguments() -> None:
     assert _native._rebuild(*REBUILD_ARGUMENTS).tolist() == [0, 0]
     assert _native._rebuild(*REBUILD_ARGUMENTS).readonly
     assert not _native._rebuild(bytearray(8), *REBUILD_ARGUMENTS[1:]).readonly
-    assert _native._rebuild(bytearray(8), *REBUILD_ARGUMENTS[1:4], True).readonly
+    assert _native._rebuild(bytearray(8), *REBUILD_ARGUMENTS[1:4], True, sys.byteorder).readonly
+
+
+OTHER_ORDER = {"little": "big", "big": "little"}[sys.byteorder]
+
+
+@run_each("dtype", [*DTYPES, "int16", "complex64"])
+@run_each("readonly", [False, True])
+def test_pickle_of_the_other_byte_order(dtype: str, readonly: bool) -> None:
+    bits = refarray.DType(dtype).bits // (2 if dtype.startswith("complex") else 1)
+    x = refarray.ones((2, 3), dtype=dtype)
+    x = x.as_readonly() if readonly else x
+    rebuild, (memory, *rest, byteorder) = x.__reduce_ex__(2)
+    assert byteorder == sys.byteorder
+    width = max(bits // 8, 1)
+    reverse = b"".join(memory[i : i + width][::-1] for i in range(0, len(memory), width))
+    y = rebuild(reverse, *rest, OTHER_ORDER)
+    assert_same(y, x)
+    assert y.readonly == (readonly or width == 1)  # bytes are read-only, a copy of them is not
 
 
 @run_each(
@@ -209,6 +227,9 @@ def test_rebuild_accepts_valid_arguments() -> None:
         (3, None, TypeError, "NoneType"),
         (4, 1, TypeError, "1"),
         (4, None, TypeError, "NoneType"),
+        (5, "native", ValueError, "'little' or 'big', not 'native'"),
+        (5, "little\0", ValueError, "'little' or 'big'"),
+        (5, None, TypeError, "must be a str, not NoneType"),
     ],
 )
 def test_forged_pickle_raises(
@@ -222,9 +243,9 @@ def test_forged_pickle_raises(
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("count", [0, 4, 6])
+@pytest.mark.parametrize("count", [0, 5, 7])
 def test_rebuild_checks_its_argument_count(count: int) -> None:
-    with pytest.raises(TypeError, match=f"takes 5 arguments \\({count} given"):
+    with pytest.raises(TypeError, match=f"takes 6 arguments \\({count} given"):
         _native._rebuild(*(*REBUILD_ARGUMENTS, None)[:count])
 
 

@@ -151,7 +151,7 @@ recipe("_native._inspect_exchange_api", lambda x: _native._inspect_exchange_api(
 recipe("_native._probe_drivers", lambda _: _native._probe_drivers())
 recipe("_native._from_exchange_api", _native._from_exchange_api,
        lambda: foreign(adversary, adversary.make(data=FLOATS)))  # fmt: skip
-recipe("_native._rebuild", lambda b: _native._rebuild(b, "float32", (2,), "cpu", False),
+recipe("_native._rebuild", lambda b: _native._rebuild(b, "float32", (2,), "cpu", False, "big"),
        lambda: bytearray(8))  # fmt: skip
 
 

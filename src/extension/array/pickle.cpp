@@ -1,7 +1,9 @@
 // Pickling and the copy module: __reduce_ex__, _rebuild, __copy__, __deepcopy__.
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "core/error.hpp"
 #include "core/ledger.hpp"
@@ -23,8 +25,8 @@ using core::Fault;
 constexpr char kReduceExDoc[] = R"doc(__reduce_ex__($self, protocol, /)
 --
 
-Return what pickle stores: the elements in row-major order, dtype, shape, and
-whether the array is read-only.
+Return what pickle stores: the elements in row-major order, dtype, shape, whether the
+array is read-only, and the byte order: a machine of the other one reverses the bytes.
 
 With protocol 5 the elements are a PickleBuffer, which can travel out of band
 (PEP 574); it shares the memory of a C-contiguous array on the CPU. Arrays of virtual
@@ -46,10 +48,11 @@ Return an independent copy, as copy() does; for copy.deepcopy().
 memo is unused: elements refer to no Python objects.)doc";
 
 constexpr char kRebuildDoc[] =
-    R"doc(_rebuild($module, buffer, dtype, shape, device, readonly, /)
+    R"doc(_rebuild($module, buffer, dtype, shape, device, readonly, byteorder, /)
 --
 
-Return an array over the memory of a buffer; unpickling calls it.
+Return an array over the memory of a buffer, or a copy of it where byteorder, "little" or
+"big", is not the machine's; unpickling calls it.
 
 Raises TypeError or ValueError for arguments that __reduce_ex__ does not produce,
 such as a shape whose size in bytes is not that of the buffer, and BufferError for a
@@ -57,6 +60,10 @@ device that the process cannot use.)doc";
 
 /// The first pickle protocol with out-of-band buffers (PEP 574).
 constexpr std::int64_t kOutOfBandProtocol = 5;
+
+/// As sys.byteorder.
+constexpr bool kIsLittle = std::endian::native == std::endian::little;
+constexpr const char* kByteOrder = kIsLittle ? "little" : "big";
 
 /// Interns the name because each new string object would take an entry of CPython's type attribute
 /// cache.
@@ -119,12 +126,38 @@ Ref reduce_ex(PyObject* self, PyObject* protocol_object) {
   // Pinned memory, which is scarce, is restored as memory of the CPU: the unpickler allocates it.
   const core::Device device = default_copy_device(array.device());
   return check(calling<Py_BuildValue>(
-      "O(OsOsO)", rebuild.get(), buffer.get(), core::name(array.dtype).c_str(), shape.get(),
-      core::name(device).c_str(), array.writable() ? Py_False : Py_True));
+      "O(OsOsOs)", rebuild.get(), buffer.get(), core::name(array.dtype).c_str(), shape.get(),
+      core::name(device).c_str(), array.writable() ? Py_False : Py_True, kByteOrder));
+}
+
+/// Whether numbers in the order of this name have their bytes reversed here.
+bool is_other_order(PyObject* name) {
+  if (PyUnicode_Check(name) == 0)
+    core::fail(Fault::kType, "byteorder must be a str, not ", type_name(name));
+  for (const char* known : {"little", "big"})
+    if (PyUnicode_CompareWithASCIIString(name, known) == 0)
+      return std::string_view(known) != kByteOrder;
+  core::fail(Fault::kValue, "byteorder must be 'little' or 'big', not ", short_repr(name));
+}
+
+/// Copies a row-major array with the bytes of each number in reverse order.
+core::Array reverse_bytes(const core::ArrayView& array) {
+  const std::int64_t width = array.dtype.bits / (array.dtype.is_complex() ? 16 : 8);
+  const std::int64_t shape[] = {array.nbytes() / width, width}, strides[] = {width, -1};
+  core::ArrayView bytes = array;
+  bytes.data += width - 1;
+  bytes.dtype = {core::Kind::kUInt, 8};
+  bytes.ndim = 2;
+  bytes.shape = shape;
+  bytes.strides = strides;
+  core::Array out = copy_to_new(bytes, bytes.dtype, core::Device{});
+  out.dtype = array.dtype;
+  out.layout = core::c_layout(array.extents());
+  return out;
 }
 
 Ref rebuild(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
-  constexpr Py_ssize_t kArguments = 5;
+  constexpr Py_ssize_t kArguments = 6;
   if (nargs != kArguments)
     raise(PyExc_TypeError, "_rebuild() takes %zd arguments (%zd given)", kArguments, nargs);
   State& state = State::of_module(module);
@@ -137,9 +170,15 @@ Ref rebuild(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
     core::fail(Fault::kType, "readonly must be True or False, not ", short_repr(args[4]));
   }
   const bool readonly = args[4] == Py_True;
+  const bool reversed = is_other_order(args[5]) && dtype.bits > 8;  // fewer bits have no order
   if (state.modes.off_host)
     note_transfer(core::nbytes_of(core::checked_size(shape.span()), dtype), /*with_host=*/true);
   Ref out = array_over_bytes(state, buffer, dtype, shape.span(), readonly);
+  if (reversed) {
+    core::Array copy = reverse_bytes(view_of(out.get()));
+    copy.readonly = readonly;
+    out = make_array(state, std::move(copy));
+  }
   if (device != core::Device{}) {
     core::Array moved = copy_to_new(view_of(out.get()), dtype, device);
     moved.readonly = readonly;
