@@ -119,6 +119,30 @@ def test_big_endian_elements_are_refused_with_what_copies_them(tmp_path: Path) -
     assert ra.open(path).tolist() == [97, 98]  # a byte has no order
 
 
+def test_on_a_big_endian_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(npy, "NATIVE", ">")
+    monkeypatch.setattr(npy, "OTHER", "<")
+    monkeypatch.setattr("sys.byteorder", "big")
+    path = tmp_path / "x.npy"
+    np.save(path, np.asarray([1], dtype="<i2"))
+    with pytest.raises(BufferError, match="little-endian, '<i2'"):
+        ra.open(path)
+    for dtype in ("uint8", "int16", "bfloat16"):
+        ra.save(path, ra.ones((1,), dtype=dtype))
+        order = "|" if dtype == "uint8" else ">"
+        assert f"'descr': '{order}".encode() in path.read_bytes()
+        assert ra.open(path, dtype=dtype).tolist() == [1]
+    path = tmp_path / "x.safetensors"
+    x = ra.ones((1,), dtype="int16")
+    with pytest.raises(BufferError, match="'x'.* little-endian elements; int16 is big-endian here"):
+        ra.save(path, {"x": x})
+    path.write_bytes(safetensors_file(f'{{"x":{entry("I16", "1", "0,2")}}}', b"ab"))
+    with pytest.raises(BufferError, match="'x'.* little-endian elements"):
+        ra.open(path)
+    ra.save(path, {"x": x.astype("uint8")})
+    assert ra.open(path)["x"].tolist() == [1]
+
+
 @run_each("dtype", ["M8[ns]", "U3", "S4", "V0", "f16"])
 def test_other_types_are_refused(dtype: str, tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.zeros(2, dtype=dtype))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import Any, NamedTuple
 
 from refarray._files.scanner import NUMBER, Scanner, count_bits
@@ -19,6 +20,7 @@ KEYS = ("descr", "fortran_order", "shape")
 QUOTED = re.compile(r"""(?=["'])(?:'([^'\\\x00-\x1f\x7f]*)'|"([^"\\\x00-\x1f\x7f]*)")""")
 TRUTH = re.compile(r"(True|False)\b")
 LONG = re.compile(NUMBER.pattern + r"L?")  # NumPy on Python 2 wrote 3L
+NATIVE, OTHER = "<>" if sys.byteorder == "little" else "><"  # byte orders
 CODE = re.compile(r"([<>|])([A-Za-z])(0|[1-9][0-9]{0,8})")
 #: Types without a name: as NumPy writes the dtypes of ml_dtypes, all others as V.
 UNNAMED = {("f", 1): "float8_e5m2", ("W", 4): "complex32"}
@@ -108,14 +110,16 @@ def to_dtype(code: str, wanted: DType | None) -> DType:
     order, kind, size = found.groups() if found else ("", "", "0")
     key = (kind, int(size))
     dtype = None
+    is_other = order == OTHER and size != "1"
     if key in _NATIVE and (order != "|" or size == "1"):
         dtype = DType(_NATIVE[key])
-        if order == ">" and size != "1":
+        if is_other:
             raise BufferError(
-                f"the elements are big-endian, {code!r}, which no array shares; "
+                f"the elements are {'big' if order == '>' else 'little'}-endian, {code!r}, which "
+                "no array shares here; "
                 'refarray.asarray(numpy.load(path, mmap_mode="r")) copies them'
             )
-    elif order in ("", ">") or not (kind == "V" or key in UNNAMED) or size == "0":
+    elif order == "" or is_other or not (kind == "V" or key in UNNAMED) or size == "0":
         raise BufferError(f"refarray has no dtype for elements of {code!r}")
     elif wanted is None:
         hint = UNNAMED.get(key, "bfloat16" if size == "2" else "float8_e4m3fn")
@@ -144,7 +148,7 @@ def make(dtype: DType, shape: tuple[int, ...], *, fortran_order: bool) -> bytes:
             f".npy has no elements of {stored_bits(dtype)} bits ({dtype}); "
             f'x.astype("{dtype}_padded") has a byte for each'
         )
-    order = "|" if (kind, size) in _NATIVE and size == 1 else "<"
+    order = "|" if (kind, size) in _NATIVE and size == 1 else NATIVE
     text = (
         f"{{'descr': '{order}{kind}{size}', 'fortran_order': {fortran_order}, 'shape': {shape}, }}"
     )

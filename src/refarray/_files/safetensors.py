@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -42,6 +43,15 @@ DTYPES = {
     "U64": "uint64",
 }
 _CODES = {name: code for code, name in DTYPES.items()}
+
+
+def _check_order(name: str, dtype: DType) -> None:
+    """Raise BufferError where the elements of files, which are little-endian, are not the same in
+    memory."""
+    if sys.byteorder != "little" and dtype.bits > 8:
+        raise BufferError(
+            f"{name!r}: safetensors has little-endian elements; {dtype} is big-endian here"
+        )
 
 
 class Entry(NamedTuple):
@@ -155,7 +165,9 @@ def _entry(scanner: Scanner, name: str) -> Entry:
             f"{name!r} has dtype {code!r}, shape {numbers.get('shape')} and data_offsets "
             f"{offsets}; it must have each, and two offsets in order"
         )
-    return Entry(name, DType(DTYPES[code]), numbers["shape"], *offsets)
+    dtype = DType(DTYPES[code])
+    _check_order(name, dtype)
+    return Entry(name, dtype, numbers["shape"], *offsets)
 
 
 def make(arrays: Mapping[str, Array], metadata: Mapping[str, str]) -> tuple[bytes, list[Array]]:
@@ -180,6 +192,7 @@ def make(arrays: Mapping[str, Array], metadata: Mapping[str, str]) -> tuple[byte
                 f"{name!r}: safetensors has no arrays of {x.dtype} in shape {x.shape}"
                 + ("; .npy has" if code is None else ": the bits must fill whole bytes")
             )
+        _check_order(name, x.dtype)
         end = at + bits // 8
         header[name] = {"dtype": code, "shape": x.shape, "data_offsets": [at, end]}
         at = end
