@@ -62,6 +62,9 @@ target_include_directories(refarray_eigen SYSTEM INTERFACE "${Eigen_INCLUDE_DIR}
 # Clang's products on ARM keep 12 x 12 doubles, which is the smallest limit that Eigen takes there.
 target_compile_definitions(refarray_eigen INTERFACE EIGEN_MPL2_ONLY EIGEN_NO_DEBUG EIGEN_NO_CPUID
                            EIGEN_DONT_PARALLELIZE EIGEN_STACK_ALLOCATION_LIMIT=1152)
+if(NOT CMAKE_SIZEOF_VOID_P EQUAL 8)
+  target_compile_definitions(refarray_eigen INTERFACE "EIGEN_DEFAULT_DENSE_INDEX_TYPE=long long")  # as extents are
+endif()
 # -ffp-contract=off: as for the kernels. -fno-math-errno: square roots become single instructions.
 target_compile_options(refarray_eigen INTERFACE -ffp-contract=off -fno-math-errno)
 include(CheckCXXCompilerFlag)

@@ -1,9 +1,10 @@
 # Stops, with one sentence, where the sources cannot be compiled: minutes of compiling would come before the first error.
 set(here "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} for ${CMAKE_SYSTEM_NAME} ${CMAKE_SYSTEM_PROCESSOR}")
 
-if(NOT CMAKE_SIZEOF_VOID_P EQUAL 8)
+if(REFARRAY_PYTHON AND NOT CMAKE_SIZEOF_VOID_P EQUAL 8 AND NOT REFARRAY_ANY_SYSTEM)
   math(EXPR bits "8 * ${CMAKE_SIZEOF_VOID_P}")
-  message(FATAL_ERROR "refarray needs a 64-bit target; pointers have ${bits} bits here (${here}).")
+  message(FATAL_ERROR "refarray's extension needs a 64-bit target; pointers have ${bits} bits here (${here}). "
+                      "-DREFARRAY_PYTHON=OFF builds the C++ libraries, and -DREFARRAY_ANY_SYSTEM=ON tries the extension.")
 endif()
 
 try_compile(REFARRAY_COMPILER_IS_SUPPORTED SOURCES "${PROJECT_SOURCE_DIR}/cmake/supported.cpp"

@@ -16,8 +16,8 @@ consteval T half(T x) {
 int main() {
   const Vector vectors[] = {{}, {}};
   const std::span<const Vector> span(vectors);
-  const __int128 wide = std::bit_cast<long long>(1.0);
+  const auto bits = std::bit_cast<long long>(1.0);
   long long product = 0;
-  const bool overflows = __builtin_mul_overflow(static_cast<long long>(wide), half(4), &product);
+  const bool overflows = __builtin_mul_overflow(bits, half(4), &product);
   return overflows && (span[0] + span[half(2)])[0] < 0 && (product <=> 0) < 0;
 }

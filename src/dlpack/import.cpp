@@ -131,23 +131,22 @@ std::byte* checked_data(void* data, std::uint64_t byte_offset, core::BitRange ra
     core::fail(Fault::kBuffer, "data is NULL although the tensor has elements (byte_offset ",
                byte_offset, ")");
   }
+  const auto start = reinterpret_cast<std::uintptr_t>(data);
   std::uintptr_t first = 0;
-  if (byte_offset > INT64_MAX ||
-      __builtin_add_overflow(reinterpret_cast<std::uintptr_t>(data), byte_offset, &first)) {
+  if (byte_offset > INT64_MAX || __builtin_add_overflow(start, byte_offset, &first)) {
     core::fail(Fault::kBuffer, "byte_offset is ", byte_offset,
                "; data + byte_offset leaves the address space");
   }
   const std::int64_t low = range.first_byte();
   const std::int64_t high = range.end_byte();
-  std::uintptr_t end = 0;
-  if (static_cast<std::uintptr_t>(-low) > first ||
-      __builtin_add_overflow(first, static_cast<std::uintptr_t>(high), &end)) {
+  std::uintptr_t lowest = 0, end = 0;
+  if (__builtin_add_overflow(first, low, &lowest) || __builtin_add_overflow(first, high, &end)) {
     core::fail(Fault::kBuffer, "strides: bytes ", low, " to ", high,
                " from the first element leave the address space");
   }
-  if (first - static_cast<std::uintptr_t>(-low) < kLowestAddress) {
-    core::fail(Fault::kBuffer, "data is NULL with an offset: the first byte is at address ",
-               first - static_cast<std::uintptr_t>(-low), "; no memory is below ", kLowestAddress);
+  if (lowest < kLowestAddress) {
+    core::fail(Fault::kBuffer, "data is NULL with an offset: the first byte is at address ", lowest,
+               "; no memory is below ", kLowestAddress);
   }
   return reinterpret_cast<std::byte*>(first);
 }

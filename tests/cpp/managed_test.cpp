@@ -37,6 +37,7 @@ Managed<M> export_of(const Array& array) {
 
 // req: ABI-01
 const Case layout("sizes and offsets of the structs on LP64", [] {
+  if (sizeof(void*) != 8) return;  // others by refarray/dlpack/wire.hpp
   expect(sizeof(DLPackVersion), 8U);
   expect(sizeof(DLDevice), 8U);
   expect(sizeof(DLDataType), 4U);

@@ -104,7 +104,8 @@ const Case refused("invalid sizes are rejected", [] {
         [] { new_storage(std::numeric_limits<std::int64_t>::min(), true); });
   fails(Fault::kMemory, "9223372036854775807", [] { new_storage(kLargest, false); });
   fails(Fault::kMemory, "9223372036854775807", [] { new_storage(kLargest, true); });
-  fails(Fault::kMemory, "the limit is", [] { new_storage(kLargest - 4000, false); });
+  fails(Fault::kMemory, "the limit is",
+        [] { new_storage(std::numeric_limits<std::ptrdiff_t>::max() - 4000, false); });
 });
 
 int destroyed = 0;

@@ -20,7 +20,7 @@ SETTINGS = {
 SAYS = {
     "old compiler": "refarray needs C++20 with the vector extensions of GCC and Clang",
     "other system": "refarray's extension is for Linux and macOS; FreeBSD has none yet",
-    "32 bits": "refarray needs a 64-bit target; pointers have 32 bits here",
+    "32 bits": "refarray's extension needs a 64-bit target; pointers have 32 bits here",
 }
 
 

@@ -99,22 +99,26 @@ constexpr std::optional<core::Device> to_core_normalized(DLDevice device) noexce
   return out;
 }
 
-// ABI-01: sizes and offsets of the header's structs on LP64.
+// ABI-01: sizes and offsets of the header's structs, with pointers of 8 or 4 bytes.
+inline constexpr std::size_t kPointer = sizeof(void*);
 static_assert(sizeof(DLPackVersion) == 8 && sizeof(DLDevice) == 8 && sizeof(DLDataType) == 4);
-static_assert(sizeof(DLDeviceType) == 4 && sizeof(DLTensor) == 48);
-static_assert(offsetof(DLTensor, data) == 0 && offsetof(DLTensor, device) == 8 &&
-              offsetof(DLTensor, ndim) == 16);
-static_assert(offsetof(DLTensor, dtype) == 20 && offsetof(DLTensor, shape) == 24);
-static_assert(offsetof(DLTensor, strides) == 32 && offsetof(DLTensor, byte_offset) == 40);
-static_assert(sizeof(DLManagedTensor) == 64 && offsetof(DLManagedTensor, manager_ctx) == 48);
-static_assert(offsetof(DLManagedTensor, deleter) == 56);
-static_assert(sizeof(DLManagedTensorVersioned) == 80 &&
-              offsetof(DLManagedTensorVersioned, manager_ctx) == 8);
-static_assert(offsetof(DLManagedTensorVersioned, deleter) == 16 &&
-              offsetof(DLManagedTensorVersioned, flags) == 24);
-static_assert(offsetof(DLManagedTensorVersioned, dl_tensor) == 32);
-static_assert(sizeof(DLPackExchangeAPI) == 56 &&
-              offsetof(DLPackExchangeAPI, current_work_stream) == 48);
+static_assert(sizeof(DLDeviceType) == 4 && sizeof(DLTensor) == offsetof(DLTensor, byte_offset) + 8);
+static_assert(offsetof(DLTensor, data) == 0 && offsetof(DLTensor, device) == kPointer &&
+              offsetof(DLTensor, ndim) == kPointer + 8);
+static_assert(offsetof(DLTensor, dtype) == kPointer + 12 &&
+              offsetof(DLTensor, shape) == kPointer + 16);
+static_assert(offsetof(DLTensor, strides) == 2 * kPointer + 16 &&
+              offsetof(DLTensor, byte_offset) - (3 * kPointer + 16) < alignof(DLTensor));
+static_assert(offsetof(DLManagedTensor, manager_ctx) == sizeof(DLTensor));
+static_assert(offsetof(DLManagedTensor, deleter) == sizeof(DLTensor) + kPointer);
+static_assert(offsetof(DLManagedTensorVersioned, manager_ctx) == 8);
+static_assert(offsetof(DLManagedTensorVersioned, deleter) == kPointer + 8 &&
+              offsetof(DLManagedTensorVersioned, flags) == 2 * kPointer + 8);
+static_assert(offsetof(DLManagedTensorVersioned, dl_tensor) == 2 * kPointer + 16 &&
+              sizeof(DLManagedTensorVersioned) == 2 * kPointer + 16 + sizeof(DLTensor));
+static_assert(sizeof(DLPackExchangeAPI) == 6 * kPointer + 8 &&
+              offsetof(DLPackExchangeAPI, current_work_stream) == 5 * kPointer + 8);
+static_assert(kPointer != 8 || (sizeof(DLTensor) == 48 && sizeof(DLManagedTensor) == 64));
 
 // The core defines the same numbers without including dlpack.h.
 static_assert(static_cast<int>(core::Kind::kInt) == kDLInt &&

@@ -295,6 +295,10 @@ Ref shared_usage(PyObject*, PyObject* object) {
 
 }  // namespace
 
+bool is_in_arena(const core::ArrayView& array) noexcept {
+  return shared::arena_of(array) != nullptr;
+}
+
 PyMethodDef kSharedFunctions[] = {
     {"_shared_new", method<&shared_new>(), METH_FASTCALL, kNewDoc},
     {"_shared_empty", method<&shared_empty>(), METH_FASTCALL, kEmptyDoc},

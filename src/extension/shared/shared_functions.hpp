@@ -13,6 +13,9 @@ extern PyMethodDef kSharedFunctions[];   // shared_functions.cpp: private
 extern PyMethodDef kOverlapFunctions[];  // shared_methods.cpp: shares_memory
 extern PyMethodDef kSharedMethods[];     // shared_methods.cpp: is_shared, shared_handle
 
+/// Whether an arena of refarray.shared has the array's memory.
+bool is_in_arena(const core::ArrayView& array) noexcept;
+
 // Of arrays in memory of a device: shared_devices.cpp.
 
 /// A row-major array in device memory that other processes can map.

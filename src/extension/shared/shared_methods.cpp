@@ -6,9 +6,6 @@
 #include "extension/objects/conversions.hpp"
 #include "extension/shared/shared_functions.hpp"
 #include "runtime/runtime.hpp"
-#if defined(__linux__)
-#include "shared/shared_storage.hpp"
-#endif
 
 namespace refarray::extension {
 namespace {
@@ -41,14 +38,6 @@ function compares arrays of one process.
 
 Raises TypeError if x or y is not an Array.
 Extension of the array API.)doc";
-
-bool is_in_arena([[maybe_unused]] const core::ArrayView& view) noexcept {
-#if defined(__linux__)
-  return shared::arena_of(view) != nullptr;
-#else
-  return false;
-#endif
-}
 
 Ref is_shared(PyObject* self, PyObject*) {
   const core::ArrayView view = view_of(self);

@@ -21,7 +21,7 @@ struct PoolProperties {
   unsigned short usage = 0;
   unsigned char reserved[54] = {};
 };
-static_assert(sizeof(PoolProperties) == 88);
+static_assert(sizeof(void*) != 8 || sizeof(PoolProperties) == 88);
 
 /// CUDA_MEMCPY2D_v2.
 struct Copy2D {
@@ -42,7 +42,7 @@ struct Copy2D {
   std::size_t width = 0;
   std::size_t height = 0;
 };
-static_assert(sizeof(Copy2D) == 128);
+static_assert(sizeof(void*) != 8 || sizeof(Copy2D) == 128);
 
 inline constexpr int kUnifiedMemory = 4;         // CU_MEMORYTYPE_UNIFIED
 inline constexpr int kMemoryHost = 1;            // CU_MEMORYTYPE_HOST

@@ -18,7 +18,7 @@ struct HipPointer {
   int is_managed = 0;
   unsigned flags = 0;
 };
-static_assert(sizeof(HipPointer) == 32);
+static_assert(sizeof(void*) != 8 || sizeof(HipPointer) == 32);
 
 /// hipMemoryType.
 inline constexpr int kHostBefore6 = 0;

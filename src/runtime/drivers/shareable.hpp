@@ -24,7 +24,7 @@ struct AllocationProperties {
   void* security = nullptr;
   unsigned char flags[8] = {};
 };
-static_assert(sizeof(AllocationProperties) == 32);
+static_assert(sizeof(void*) != 8 || sizeof(AllocationProperties) == 32);
 
 /// CUmemAccessDesc, hipMemAccessDesc.
 struct MemoryAccess {

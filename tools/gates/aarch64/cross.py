@@ -77,14 +77,14 @@ class Cross:
         ]
 
 
-def relocate(host: Path) -> None:
+def relocate(host: Path, triple: str = TRIPLE) -> None:
     """Linker scripts of the C library name its files by absolute paths; without a folder, the
     linker looks beside the script."""
-    for script in (host / "usr" / TRIPLE / "lib").glob("lib*.so"):
+    for script in (host / "usr" / triple / "lib").glob("lib*.so"):
         if script.is_file() and not script.is_symlink():
             text = script.read_bytes()
             if text.startswith(b"/* GNU ld script"):
-                script.write_bytes(text.replace(f"/usr/{TRIPLE}/lib/".encode(), b""))
+                script.write_bytes(text.replace(f"/usr/{triple}/lib/".encode(), b""))
 
 
 def place_pyconfig(sysroot: Path) -> None:

@@ -159,6 +159,11 @@ ZIG = [
 PLATFORMS: dict[str, Callable[[], Row]] = {
     "mingw-w64": lambda: compilers.try_compiler(compilers.mingw()),
     "clang": lambda: compilers.try_compiler(compilers.clang()),
+    "s390x": lambda: compilers.try_compiler(compilers.gcc("s390x", emulated=True)),
+    # SSE rounds once, the x87 unit twice.
+    "i686": lambda: compilers.try_compiler(
+        compilers.gcc("i686", "-msse2", "-mfpmath=sse", emulated=False)
+    ),
     **{each.name: partial(try_zig, each) for each in ZIG},
 }
 

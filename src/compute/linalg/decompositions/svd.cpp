@@ -178,9 +178,10 @@ void sort(Factors<T>& factors, Vectors vectors) {
   const Index n = s.size();
   std::vector<Index> order(static_cast<std::size_t>(vectors == Vectors::kNone ? n : u.cols()));
   std::iota(order.begin(), order.end(), Index{0});
-  std::stable_sort(order.begin(), order.begin() + n,
+  const auto end = order.begin() + static_cast<std::ptrdiff_t>(n);
+  std::stable_sort(order.begin(), end,
                    [&](Index a, Index b) { return std::abs(s[a]) > std::abs(s[b]); });
-  const std::vector<Index> first(order.begin(), order.begin() + n);
+  const std::vector<Index> first(order.begin(), end);
   if (vectors != Vectors::kNone) {
     for (Index j = 0; j < n; ++j)
       if (std::signbit(s[j])) v.col(j) = -v.col(j);
