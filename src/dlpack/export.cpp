@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "core/memory/small_blocks.hpp"
+#include "dlpack/import.hpp"
 #include "runtime/runtime.hpp"
 
 namespace refarray::dlpack {
@@ -81,8 +82,8 @@ void check_packed(const ArrayView& array) {
 
 [[noreturn, gnu::cold]] void refuse_device(core::Device own, DLDevice asked) {
   const DLDevice mine = to_dlpack(own);
-  core::fail(Fault::kBuffer, "dl_device=(", static_cast<int>(asked.device_type), ", ",
-             asked.device_id, ") cannot be served: this array is on ", core::name(own),
+  core::fail(Fault::kBuffer, "dl_device=", device_text(asked),
+             " cannot be served: this array is on ", core::name(own),
              ", which can be exported as (", static_cast<int>(mine.device_type), ", ",
              mine.device_id, ")", own == core::Device{} ? "" : " or (1, 0)");
 }

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 
@@ -21,11 +22,16 @@ namespace {
 using core::Fault;
 using core::kMaxRank;
 
+/// kDLBcomplex of dlpack.h's main branch, which no release has.
+constexpr std::uint8_t kBcomplex = 18;
+
 [[gnu::always_inline]] inline void read_dtype(DLDataType dtype, bool padded, core::DType& out) {
   if (core::find_scalar(dtype.code, dtype.bits) == core::ScalarType::kNone) {
     core::fail(Fault::kBuffer, "dtype: (code ", int{dtype.code}, ", bits ", int{dtype.bits},
                ") is not a type that refarray supports",
-               dtype.code == kDLOpaqueHandle ? " (opaque handle)" : "");
+               dtype.code == kDLOpaqueHandle ? " (opaque handle)"
+               : dtype.code == kBcomplex     ? " (bcomplex, unreleased)"
+                                             : "");
   }
   if (dtype.lanes == 0) core::fail(Fault::kBuffer, "dtype: lanes is 0; it must be 1 or more");
   if (padded && dtype.bits >= 8) {
@@ -186,14 +192,16 @@ core::StoragePtr make_tracked_storage(Managed<M>& tensor, const Imported& checke
 }  // namespace
 
 std::string device_text(DLDevice device) {
-  const char* known[] = {nullptr,  "CPU",      "CUDA",   "CUDAHost",    "OpenCL",
-                         nullptr,  nullptr,    "Vulkan", "Metal",       "VPI",
-                         "ROCM",   "ROCMHost", "ExtDev", "CUDAManaged", "OneAPI",
-                         "WebGPU", "Hexagon",  "MAIA",   "Trn"};
+  const char* known[] = {nullptr,  "CPU",         "CUDA",    "CUDAHost", "OpenCL",  nullptr,
+                         nullptr,  "Vulkan",      "Metal",   "VPI",      "ROCM",    "ROCMHost",
+                         "ExtDev", "CUDAManaged", "OneAPI",  "WebGPU",   "Hexagon", "MAIA",
+                         "Trn",    "TPU",         "TPUHost", "Ascend"};
+  constexpr std::int32_t kNewest = 18;  // of the releases: the others are in dlpack.h's main branch
   const auto type = static_cast<std::int32_t>(device.device_type);
-  const char* label = type > 0 && type <= 18 ? known[type] : nullptr;
+  const char* label =
+      type > 0 && type < static_cast<std::int32_t>(std::size(known)) ? known[type] : nullptr;
   return core::text("(", type, ", ", device.device_id, ")", label == nullptr ? "" : " = kDL",
-                    label == nullptr ? "" : label);
+                    label == nullptr ? "" : label, type > kNewest && label ? " (unreleased)" : "");
 }
 
 void validate(const DLTensor& tensor, const TensorContext& context, Imported& out,

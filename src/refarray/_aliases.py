@@ -158,7 +158,11 @@ def _of_dlpack_dtype(x: Any, answer: object) -> str:
     }
     name = known.get((code, bits))
     if name is None or not 1 <= lanes < 1 << 16:
-        raise ValueError(f"refarray has no dtype for (code {code}, bits {bits}, lanes {lanes})")
+        from refarray._describe import code_text
+
+        raise ValueError(
+            f"refarray has no dtype for (code {code_text(code)}, bits {bits}, lanes {lanes})"
+        )
     return name if lanes == 1 else f"{name}x{lanes}"
 
 

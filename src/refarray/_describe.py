@@ -25,6 +25,9 @@ SIZED_CODES = {
     16: ("float6_e3m2fn", 6),
     17: ("float4_e2m1fn", 4),
 }
+# What dlpack.h's main branch has and no release: shown by name, never exported.
+UNRELEASED_CODES = {18: "bcomplex"}
+UNRELEASED_DEVICES = {19: "kDLTPU", 20: "kDLTPUHost", 21: "kDLAscend"}
 MAX_ALIGNMENT = 4096
 
 
@@ -53,8 +56,24 @@ def device_name(device: tuple[int, int]) -> str:
     numbered = {2: "cuda", 10: "rocm", 13: "cuda_managed"}
     if kind in numbered:
         return f"{numbered[kind]}:{number}"
+    if kind in UNRELEASED_DEVICES:
+        return f"{UNRELEASED_DEVICES[kind]}:{number} (unreleased)"
     known = {int(member): member.name for member in DLDeviceType}
     return f"{known.get(kind, f'unknown type {kind}')}:{number}"
+
+
+def code_text(code: int) -> str:
+    """Return the number of a type code, with the name of one that no release of DLPack has."""
+    return _numbered(code, UNRELEASED_CODES)
+
+
+def device_type_text(kind: int) -> str:
+    """Return the number of a device type, with the name of one that no release of DLPack has."""
+    return _numbered(kind, UNRELEASED_DEVICES)
+
+
+def _numbered(number: int, unreleased: dict[int, str]) -> str:
+    return f"{number} ({unreleased[number]}, unreleased)" if number in unreleased else f"{number}"
 
 
 def dtype_name(dtype: tuple[int, int, int], padded: bool) -> str:
@@ -63,11 +82,14 @@ def dtype_name(dtype: tuple[int, int, int], padded: bool) -> str:
     if code in SIZED_CODES:
         base, expected = SIZED_CODES[code]
         name = base if bits == expected else f"{base} of {bits} bits"
+    elif code in UNRELEASED_CODES:
+        name = f"{UNRELEASED_CODES[code]}{bits}"
     else:
         name = (
             f"{CODES[code]}{bits}" if code < len(CODES) else f"unknown code {code} of {bits} bits"
         )
-    return name + (f"x{lanes}" if lanes != 1 else "") + ("_padded" if padded else "")
+    name += (f"x{lanes}" if lanes != 1 else "") + ("_padded" if padded else "")
+    return f"{name} (unreleased)" if code in UNRELEASED_CODES else name
 
 
 def packed_strides(shape: tuple[int, ...], axes: range) -> dict[int, int]:

@@ -7,6 +7,8 @@ import struct
 from dataclasses import dataclass
 from typing import Any
 
+from refarray._describe import code_text
+
 FLOATS = struct.pack("16f", *range(16))
 CPU, CUDA, CUDA_HOST, ROCM = 1, 2, 3, 10
 WILD = 0xDEAD0008  # an unmapped address: access faults
@@ -307,7 +309,10 @@ accept("LIFE-28", "no-context", "manager_ctx NULL: imported", *ROW, manager_ctx=
 # Dtypes.
 for _code, _bits in ((18, 16), (19, 8), (99, 8), (255, 8), (255, 255)):
     refuse(
-        "ABI-04", f"code{_code}-{_bits}", f"dtype code {_code}: refused", dtype=(_code, _bits, 1)
+        "ABI-04",
+        f"code{_code}-{_bits}",
+        f"dtype code {code_text(_code)}: refused",
+        dtype=(_code, _bits, 1),
     )
 for _code, _bits in ((2, 0), (2, 7), (2, 24), (0, 7), (0, 12), (5, 8), (2, 255), (0, 255)):
     refuse(

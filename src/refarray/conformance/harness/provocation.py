@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from math import prod
 from typing import Any
 
+from refarray._describe import code_text, device_type_text
+
 SIZE = 64
 """The bytes of the default data."""
 LARGE = 2**40
@@ -50,10 +52,11 @@ def _members(fields: Mapping[str, Any]) -> list[str]:
         out.append(f"the version is {version[0]}.{version[1]}")
     dtype = fields.get("dtype", (2, 32, 1))
     if dtype[2] != 1 or dtype[0] > 17 or (dtype[0], dtype[1]) in {(6, 1), (15, 8), (17, 8)}:
-        out.append("the dtype is (code {}, {} bits, {} lanes)".format(*dtype))
+        code, bits, lanes = dtype
+        out.append(f"the dtype is (code {code_text(code)}, {bits} bits, {lanes} lanes)")
     device = fields.get("device", (1, 0))
     if device[0] != 1:
-        out.append(f"the device type is {device[0]}")
+        out.append(f"the device type is {device_type_text(device[0])}")
     if "deleter" in fields and fields["deleter"] is None:
         out.append("the deleter is NULL")
     if fields.get("manager_ctx") is False:

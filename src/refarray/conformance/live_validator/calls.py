@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from refarray._describe import dtype_name, flags_text, version_text
+from refarray._describe import device_name, dtype_name, flags_text, version_text
 from refarray._terminal import width, wrap_hanging
 from refarray.conformance import _adversary
 from refarray.conformance.cases import describe_error
+from refarray.conformance.dlpack import CPU
 from refarray.conformance.findings import Finding, Outcome
 from refarray.conformance.harness.producer import keywords_text
 
@@ -103,6 +104,8 @@ def capsule_text(held: Mapping[str, Any]) -> str:
         strides = "NULL" if held["strides"] is None else held["strides"]
         parts.append(f"{dtype_name(held['dtype'], False)} shape {held['shape']} strides {strides}")
         parts.append(f"data {held['data'] or 0:#x}+{held['byte_offset']}")
+        if held["device"][0] != CPU:
+            parts.append(f"on {device_name(held['device'])}")
     return ", ".join(parts)
 
 

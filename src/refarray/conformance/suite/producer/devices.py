@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from refarray._describe import device_type_text
 from refarray.conformance.cases import (
     CheckResult,
     NotApplicable,
@@ -44,7 +45,7 @@ def host_device_id(producer: Producer) -> CheckResult:
     export = export_kind(producer, "plain")
     kind, number = export["device"]
     if kind not in HOST_READABLE:
-        raise NotApplicable(f"its arrays lie on device type {kind}")
+        raise NotApplicable(f"its arrays lie on device type {device_type_text(kind)}")
     return producer.make_result(
         number == 0, export, f"device ({kind}, {number})", field="device_id"
     )
@@ -80,7 +81,9 @@ def host_memory_is_not_gpu_memory(producer: Producer) -> CheckResult:
     export = export_kind(producer, "plain")
     kind = export["device"][0]
     held = kind not in GPU_MEMORY or not readable(export.address)
-    return producer.make_result(held, export, f"device type {kind}", field="device_type")
+    return producer.make_result(
+        held, export, f"device type {device_type_text(kind)}", field="device_type"
+    )
 
 
 @check("DEV-09", "view", "a view is on its array's device")
@@ -100,7 +103,7 @@ def host_memory_of_second_device(producer: Producer, kind: str) -> CheckResult:
     export = producer.export(producer.text(kind), **VERSIONED).require()
     device, number = export["device"]
     if device not in HOST_READABLE:
-        raise NotApplicable(f"it lies on device type {device}")
+        raise NotApplicable(f"it lies on device type {device_type_text(device)}")
     return producer.make_result(
         number == 0, export, f"device ({device}, {number})", field="device_id"
     )

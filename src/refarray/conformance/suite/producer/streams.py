@@ -7,6 +7,7 @@ import ctypes
 import threading
 from typing import Any
 
+from refarray._describe import device_type_text
 from refarray.conformance.cases import CheckResult, NotApplicable, check, check_cases
 from refarray.conformance.dlpack import CPU
 from refarray.conformance.gpu.device_fixture import SIZE, DeviceFixture, Pending
@@ -31,7 +32,9 @@ def cpu_text(producer: Producer) -> str:
     text = producer.text()
     device = producer.device(producer.make(text))[0]
     if device != CPU:
-        raise NotApplicable(f"its arrays lie on device type {device}, which has streams")
+        raise NotApplicable(
+            f"its arrays lie on device type {device_type_text(device)}, not on the CPU"
+        )
     return text
 
 
