@@ -113,6 +113,8 @@ FOR_OTHERS = re.compile(
     r"|CAPI-31\[exchange-api-(?!unexportable)|CAPI-11\[exchange-api-class-(?!unexportable)"
     r"|CAPI-14\[exchange-api-pending-|FLAG-02.*-immutable"
     r"|COPY-0[256]\[consumer-(across|second-device)"
+    # Arrays on devices whose data is a handle.
+    r"|DEV-13|DEV-10\[consumer-own-handle"
 )
 
 

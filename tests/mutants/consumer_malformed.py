@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import refarray as ra
-from mutants.base import KEPT, breaks, results
+from mutants.base import KEPT, MUTANTS, breaks, consumer, fields, results
 from mutants.consumer_results import (
     Handler,
     crash,
@@ -16,9 +16,13 @@ from mutants.consumer_results import (
     result_mutant,
     three_floats,
 )
+from mutants.producer_edge_cases import OnMetal
+from refarray.conformance import Subject, _adversary
+from refarray.conformance.harness.corpus import HANDLE
 
 Fields = dict[str, Any]
 When = Callable[[Fields], Any]
+Change = Callable[[Fields], Fields]
 DEFAULTS: Fields = {"dtype": (2, 32, 1), "device": (1, 0), "shape": (3,)}
 
 
@@ -93,6 +97,77 @@ mutant("DTYPE-13", "accepts_float24", has(dtype=(2, 24, 1)), three_floats)
 mutant("DTYPE-14", "accepts_opaque_handles", lambda f: f["dtype"][0] == 3, three_floats)
 mutant("DEV-07", "accepts_unknown_device", lambda f: f["device"][0] in {9, 99}, three_floats)
 mutant("DEV-10", "dereferences_device_handle", lambda f: f["device"][0] == 8, crash)
+
+
+class Carried:
+    """A tensor that is held as it came, and exported again with the fields that `change` gives."""
+
+    def __init__(self, capsule: Any, change: Change) -> None:
+        self.capsule = capsule
+        self.change = change
+
+    def __dlpack_device__(self) -> Any:
+        return fields(self.capsule)["device"]
+
+    def __dlpack__(self, *, max_version: Any = None, **_: Any) -> Any:
+        held = fields(self.capsule)
+        return _adversary.make(**{**held, **self.change(held)}).capsule()
+
+
+def keep(_: Fields) -> Fields:
+    """Changes nothing."""
+    return {}
+
+
+def add_offset(held: Fields) -> Fields:
+    return {"data": held["data"] + held["byte_offset"], "byte_offset": 0}
+
+
+def forget_offset(_: Fields) -> Fields:
+    return {"byte_offset": 0}
+
+
+def call_it_an_address(_: Fields) -> Fields:
+    return {"device": (1, 0)}
+
+
+def carry(change: Change) -> Handler:
+    """Holds the tensor as it came, without a look at its data."""
+    return lambda x, *_: Carried(x.__dlpack__(max_version=(1, 3)), change)
+
+
+METAL = has(device=(8, 0), data=HANDLE)
+mutant("DEV-10", "adds_offset_to_handle", METAL, carry(add_offset))
+mutant("DEV-10", "takes_handle_for_address", METAL, carry(call_it_an_address))
+mutant("TENS-01", "forgets_offset_of_handle", METAL, carry(forget_offset))
+
+
+def carries_handles(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+    """A correct consumer, which carries handles."""
+    known = copy is None and hasattr(x, "fields") and x.fields.get("data") == HANDLE
+    return carry(keep)(x) if known else ra.from_dlpack(x, device=device, copy=copy)
+
+
+carries_handles_ = consumer(carries_handles)
+
+
+def own_on_metal(change: Change) -> Subject:
+    """A consumer whose own arrays lie on Metal, and that exports them again with a change."""
+    name = change.__name__
+    taken = f"carry({name})(x) if isinstance(x, OnMetal) else ra.from_dlpack(x, **k)"
+    imported = f"from {__name__} import carry, {name}; from {OnMetal.__module__} import OnMetal"
+    return Subject(
+        f"{__name__}:own_{name}",
+        f"import refarray as ra; {imported}; take = lambda x, **k: {taken}",
+        arrays={"offset": "OnMetal(ra.arange(6, dtype=ra.float32))[2:5]"},
+        from_dlpack="take({})",
+        array_api=False,
+    )
+
+
+own_keep = own_on_metal(keep)
+own_add_offset, own_forget_offset = map(own_on_metal, (add_offset, forget_offset))
+MUTANTS.update({own_add_offset.name: "DEV-10", own_forget_offset.name: "TENS-01"})
 mutant("TENS-16", "reads_past_the_end", has(guarded=True, shape=(2, 3)), crash)
 mutant("LIFE-19", "writes_strides", has(frozen=True), crash)
 

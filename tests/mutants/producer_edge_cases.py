@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import refarray as ra
-from mutants.base import MUTANTS, Array, breaks, forge, producer
+from mutants.base import MUTANTS, Array, breaks, fields, forge, producer
 from mutants.corrupting import Table
 from refarray.conformance import Subject
 from refarray.conformance.subjects.subject import UNUSUAL, SubByte
@@ -74,6 +74,51 @@ rows.refuse(
     BufferError("it stays where it is"),
     Pinned,
 )
+
+
+class OnMetal(OtherDevice):
+    """Arrays on Metal: data is a handle, which no instruction can dereference, and the offset of a
+    view is in byte_offset."""
+
+    place = (8, 0)
+    opaque = 1 << 56  # added to an address of this process, it is none
+
+    def __init__(self, source: ra.Array, start: int = 0) -> None:
+        super().__init__(source)
+        self.start = start
+
+    def __getitem__(self, index: Any) -> OnMetal:
+        own = fields(self.source.__dlpack__(max_version=(1, 3)))["data"]
+        return type(self)(self.source[index], self.start or own)
+
+    def export(self, keywords: dict[str, Any]) -> Any:
+        if keywords["dl_device"] not in (None, self.place):
+            return super().export(keywords)
+        capsule = Array.export(self, {**keywords, "dl_device": None})
+        held = fields(capsule)
+        if held["data"] is None:
+            return forge(capsule, device=self.place)
+        start = held["data"] if keywords["copy"] else self.start or held["data"]
+        return forge(capsule, device=self.place, **self.point(start, held["data"] - start))
+
+    def point(self, start: int, offset: int) -> dict[str, int]:
+        """data and byte_offset of a view that begins `offset` bytes after `start`."""
+        return {"data": start + self.opaque, "byte_offset": offset}
+
+
+on_metal = producer(OnMetal)
+
+
+@breaks("DEV-13")
+class MovesHandles(OnMetal):
+    def point(self, start: int, offset: int) -> dict[str, int]:
+        return {"data": start + self.opaque + offset, "byte_offset": 0}
+
+
+@breaks("DEV-13")
+class ForgetsOffsets(OnMetal):
+    def point(self, start: int, offset: int) -> dict[str, int]:
+        return {"data": start + self.opaque, "byte_offset": 0}
 
 
 class TellsNone(Array):

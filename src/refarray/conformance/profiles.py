@@ -66,7 +66,7 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
 """The profiles by name."""
 
 
-RULES = ("2026.1",)
+RULES = ("2026.1", "2026.2")
 """The rule sets, the oldest first. Each has the cases of those before it, and is frozen once the
 kit is released with it: later cases belong to a new one, so that who names a set meets no new
 failure (tests/kit/rule_sets.toml)."""

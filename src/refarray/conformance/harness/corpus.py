@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from refarray._describe import code_text
+from refarray.conformance.dlpack import HANDLES
 
 FLOATS = struct.pack("16f", *range(16))
 CPU, CUDA, CUDA_HOST, ROCM = 1, 2, 3, 10
 WILD = 0xDEAD0008  # an unmapped address: access faults
+HANDLE = 0x100  # of a device: a multiple of 256, as the header has it, and no address of a process
 INT64_MIN = -(2**63)
 
 
@@ -32,6 +34,13 @@ class Given:
     level: str = ""
     """The level of this tensor, if it is not the requirement's."""
     expected: str = ""
+    rules: str = "2026.1"
+    """The first rule set with this tensor."""
+
+    @property
+    def is_handle(self) -> bool:
+        """Whether its data is a handle, which an import has to keep."""
+        return self.fields.get("data") == HANDLE
 
     @property
     def foreign(self) -> bool:
@@ -375,6 +384,18 @@ either(
     *ROW,
     device=(11, 0),
 )
+# A consumer that carries a handle may add nothing to it, and has to keep byte_offset beside it.
+for _kind, _name in HANDLES.items():
+    GIVEN.append(
+        Given(
+            "DEV-10",
+            f"handle-{_name}",
+            "either",
+            {"device": (_kind, 0), "data": HANDLE, "byte_offset": 8},
+            expected=f"a handle of device type {_kind}: exported again as it came, or not imported",
+            rules="2026.2",
+        )
+    )
 # `guarded`: shape and strides end at a guard page. `frozen`: the struct is on read-only pages.
 accept(
     "TENS-16", "guarded", "nothing past the end of shape and strides is read", *MATRIX, guarded=True

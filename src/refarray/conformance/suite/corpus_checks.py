@@ -16,11 +16,13 @@ from refarray.conformance.cases import (
     add,
     add_harm,
 )
+from refarray.conformance.dlpack import HANDLES
 from refarray.conformance.harness.consumer import BARE, Consumer, Import, give, settle, text
 from refarray.conformance.harness.consumer import Given as Producer
 from refarray.conformance.harness.corpus import GIVEN, Given
 from refarray.conformance.harness.provocation import provoked
 from refarray.conformance.requirements import Level, Role
+from refarray.conformance.suite.handles import OFFSET_KEPT, handle_is_kept, start_is_kept
 
 DATA_READERS_ONLY = {"DTYPE-07", "DTYPE-08"}
 """Requirements that bind only consumers that read the data."""
@@ -65,8 +67,30 @@ def judge(found: Import, given: Given) -> tuple[bool, str]:
         if given.may_refuse:
             raise NotApplicable(f"it refuses: {found}")
         return given.right == "either", f"{found}"
+    if given.is_handle:
+        return handle_is_kept(given.fields, found.read_fields())
     held, content = right_content(found, given)
     return held, f"imported with {content}"
+
+
+def offset_result(
+    consumer: Consumer, found: Import, given: Given, shown: str
+) -> CheckResult | None:
+    """Whether byte_offset was kept beside a handle. None if nothing of it is exported again."""
+    try:
+        held = found.read_fields()
+    except NotApplicable:
+        return None
+    result = consumer.make_result(*start_is_kept(given.fields, held), shown)
+    return add_harm(result, WRONG_DATA)
+
+
+def supports(consumer: Consumer, device_type: int) -> bool:
+    """Whether the consumer's own arrays lie on that device type."""
+    try:
+        return bool(consumer.look(consumer.own()[1])["device"][0] == device_type)
+    except NotApplicable:
+        return False
 
 
 def deleter_result(
@@ -94,6 +118,9 @@ def import_given(consumer: Consumer, given: Given, door: str = "") -> CheckResul
         raise NotApplicable(f"{consumer.subject.name} carries every dtype and device")
     if given.fields.get("versioned") is False and not consumer.takes_legacy:
         raise NotApplicable("it takes no legacy capsules")
+    device_type = given.fields.get("device", (1, 0))[0]
+    if device_type in HANDLES and supports(consumer, device_type):
+        raise NotApplicable("its own arrays lie there, and no handle that the kit makes up is one")
     fields = given.fields
     producer, first = give(**fields), _adversary.made()
     found = consumer.take_bare(producer) if door else consumer.take(producer)
@@ -111,15 +138,20 @@ def import_given(consumer: Consumer, given: Given, door: str = "") -> CheckResul
     except NotApplicable as reason:
         held, observed = None, str(reason)
     wrong_data = held is False and found.error is None and given.right != "refuse"
+    parts: dict[str, CheckResult | None] = {}
+    if given.is_handle:
+        parts[offset_check(given, door)] = offset_result(consumer, found, given, shown)
     found.array = found.error = None
-    second = deleter_result(consumer, producer, outcome, given, first, shown)
+    parts[deleter_case(given, door)] = deleter_result(
+        consumer, producer, outcome, given, first, shown
+    )
+    decided = {name: part for name, part in parts.items() if part is not None}
     if held is False and given.right == "import" and (limit := limit_of(consumer, given)):
-        parts = {} if second is None else {deleter_case(given, door): second}
-        return CheckResult(None, limit, "", parts=parts)
+        return CheckResult(None, limit, "", parts=decided)
     whole = consumer.make_result(held, observed, shown)
     if wrong_data:
         whole = add_harm(whole, WRONG_DATA)
-    return whole if second is None else replace(whole, parts={deleter_case(given, door): second})
+    return replace(whole, parts=decided)
 
 
 def limit_of(consumer: Consumer, given: Given) -> str:
@@ -149,6 +181,11 @@ def deleter_case(given: Given, door: str) -> str:
     return f"LIFE-03[consumer-{case_of(given.id, given.case, door)}]"
 
 
+def offset_check(given: Given, door: str) -> str:
+    """The name of the check that byte_offset is kept beside a handle."""
+    return f"TENS-01[consumer-{'bare-' if door else ''}{given.case}]"
+
+
 def case_of(name: str, case: str, door: str) -> str:
     """The case of LIFE-03 about a case of the corpus."""
     return f"{name}-{'bare-' if door else ''}{case}".lower()
@@ -169,9 +206,10 @@ def register(given: Given, door: str) -> None:
     def probe(consumer: Consumer) -> CheckResult:
         return import_given(consumer, given, door)
 
+    case = f"bare-{given.case}" if door else given.case
     whole = Check(
         given.id,
-        f"bare-{given.case}" if door else given.case,
+        case,
         Role.CONSUMER,
         given.expected,
         probe,
@@ -179,8 +217,12 @@ def register(given: Given, door: str) -> None:
         level=Level(given.level) if given.level else None,
         provoked=provoked(given.fields),
         same_as=(f"{given.id}[consumer-{given.case}]",) if door else (),
+        rules=given.rules,
     )
     add(whole)
+    if given.is_handle:
+        same = (offset_check(given, ""),) if door else ()
+        add(replace(whole, id="TENS-01", expected=OFFSET_KEPT, same_as=same, part_of=whole.name))
     if given.fields.get("deleter", True) is None:
         return
     expected = f"{given.expected.partition(':')[0]}: the deleter is called exactly once"

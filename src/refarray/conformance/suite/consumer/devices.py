@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from refarray.conformance.cases import CheckResult, NotApplicable, check
+from dataclasses import replace
+
+from refarray.conformance.cases import (
+    CHECKS,
+    WRONG_DATA,
+    CheckResult,
+    NotApplicable,
+    add,
+    add_harm,
+    check,
+)
 from refarray.conformance.gpu.device_fixture import DeviceFixture
 from refarray.conformance.harness.consumer import Consumer, give, text
 from refarray.conformance.harness.recorder import Recorder
 from refarray.conformance.subjects.devices import COUNT
 from refarray.conformance.suite.corpus_checks import register_corpus
+from refarray.conformance.suite.handles import (
+    OFFSET_KEPT,
+    handle_is_kept,
+    require_handle,
+    start_is_kept,
+)
 from refarray.conformance.suite.on_devices import Lender, check_on_devices
 
 register_corpus("DEV")
@@ -39,6 +55,30 @@ def unsupported_device(consumer: Consumer) -> CheckResult:
     if found.error is None:
         raise NotApplicable("it imports from any device")
     return consumer.make_result(isinstance(found.error, BufferError), f"{found}", text(fields))
+
+
+OWN_OFFSET = "TENS-01[consumer-own-handle]"
+
+
+@check(
+    "DEV-10",
+    "own-handle",
+    "a slice of its own array on a device with handles is exported again with its handle",
+    risky=True,
+    rules="2026.2",
+)
+def own_handle_is_kept(consumer: Consumer) -> CheckResult:
+    source, own = consumer.own("offset", "plain")
+    sent = consumer.look(own)
+    require_handle(sent["device"][0])
+    held = consumer.import_from(own).read_fields()
+    start = consumer.make_result(*start_is_kept(sent, held), source)
+    whole = consumer.make_result(*handle_is_kept(sent, held), source)
+    return replace(add_harm(whole, WRONG_DATA), parts={OWN_OFFSET: add_harm(start, WRONG_DATA)})
+
+
+_whole = CHECKS["DEV-10[consumer-own-handle]"]
+add(replace(_whole, id="TENS-01", expected=OFFSET_KEPT, part_of=_whole.name))
 
 
 @check(

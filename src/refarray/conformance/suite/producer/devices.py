@@ -10,12 +10,14 @@ from refarray.conformance.cases import (
     NotApplicable,
     check,
     check_cases,
+    describe_error,
     subject_code,
 )
 from refarray.conformance.dlpack import GPU_MEMORY, HOST_READABLE
 from refarray.conformance.gpu.device_fixture import DeviceFixture
 from refarray.conformance.harness.producer import VERSIONED, Producer
-from refarray.conformance.suite.exports import LAYOUTS, export_kind
+from refarray.conformance.suite.exports import LAYOUTS, export_kind, newest
+from refarray.conformance.suite.handles import place_text, require_handle
 from refarray.conformance.suite.on_devices import (
     BOTH,
     array_of,
@@ -92,6 +94,31 @@ def view_has_device_of_its_array(producer: Producer) -> CheckResult:
     part = producer.device(producer.make(producer.text("strided")))
     repro = producer.repro(f"print({producer.text('strided')}.__dlpack_device__())")
     return CheckResult(whole == part, f"{whole} and {part}", repro)
+
+
+@check(
+    "DEV-13",
+    "slice",
+    "x[2:5] has the data of x, a handle; its byte_offset is that of x plus two elements",
+    rules="2026.2",
+)
+def slice_keeps_handle(producer: Producer) -> CheckResult:
+    text, array = producer.own()
+    whole = producer.export(text, array, **newest(producer)).require()
+    require_handle(whole["device"][0])
+    try:
+        sliced = array[2:5]
+    except Exception as error:
+        raise NotApplicable(f"it has no slices: {describe_error(error)}") from error
+    part = producer.export(f"({text})[2:5]", sliced, **newest(producer)).require()
+    assert whole.held is not None and part.held is not None
+    _, bits, lanes = whole["dtype"]
+    step, moved = 2 * bits * lanes // 8, part.address - whole.address
+    observed = f"{place_text(part.held)}; of x {place_text(whole.held)}"
+    same = part["data"] == whole["data"]
+    if not same and moved != step:
+        raise NotApplicable(f"a slice has memory of its own: {observed}")
+    return producer.make_result(same and moved == step, part, observed, field="byte_offset")
 
 
 @check_cases(
