@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import platform
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,10 +14,11 @@ import pytest
 from helpers import other_classes
 
 import refarray as ra
-from refarray.conformance import Outcome, Subject, _adversary, checks
+from refarray.conformance import Outcome, Subject, _adversary, check, checks
 from refarray.conformance.cases import CHECKS
 from refarray.conformance.harness.consumer import Consumer
 from refarray.conformance.harness.producer import Producer
+from refarray.conformance.library import Report
 from refarray.conformance.runner import engine
 from refarray.conformance.runner.engine import run_subject
 from refarray.conformance.subjects.capsule_libraries import CapsuleProducer, find_excuse
@@ -32,7 +34,7 @@ def test_an_adapter_is_well_formed(name: str) -> None:
     assert found.name == name and set(found.arrays) <= set(KINDS)
     ast.parse(found.imports)
     texts = [*found.arrays.values(), found.dtype.format("int8"), found.big.format(3)]
-    texts.append(found.from_dlpack.format("x"))
+    texts += [found.from_dlpack.format("x"), found.there]
     for text in filter(None, texts):
         ast.parse(text, mode="eval")
 
@@ -71,7 +73,7 @@ def test_libraries_with_an_adapter() -> None:
     assert set(ADAPTERS) >= {
         *("numpy", "torch", "jax", "tvm_ffi", "array_api_strict", "pyarrow", "refarray"),
         *("cupy", "tvm", "mpi4py", "tensorflow", "mxnet", "dgl", "dali", "mlx", "memoryview"),
-        *("onnxruntime", "warp", "paddle", "dpnp", "awkward"),
+        *("onnxruntime", "warp", "paddle", "dpnp", "awkward", "torch_mps", "mlx_metal"),
     }
 
 
@@ -370,3 +372,78 @@ def test_the_version_of_a_package_in_a_distribution_of_another_name(
     assert Subject("lib_of_cuda", "").version == ""
     monkeypatch.syspath_prepend(tmp_path)
     assert Subject("lib_of_cuda", "").version == "7.5"
+
+
+# --- away from their devices
+
+
+def test_adapters_for_a_mac() -> None:
+    for name in ("torch_mps", "mlx_metal"):
+        found = subject(name)
+        assert found.there and found.inherits == found.distribution
+    texts = [*subject("torch_mps").arrays.values(), subject("torch_mps").big]
+    assert all("device='mps'" in text for text in texts)
+
+
+ELSEWHERE = Subject(
+    "test_adapters:ELSEWHERE",
+    "import refarray as ra",
+    arrays={"plain": "ra.no_such_array()"},
+    from_dlpack="ra.from_dlpack({})",
+    there="ra is None",
+)
+UNKNOWN = replace(ELSEWHERE, name="test_adapters:UNKNOWN", there="ra.no_such_device()")
+HERE = replace(
+    ELSEWHERE,
+    name="test_adapters:HERE",
+    arrays={"plain": "ra.arange(6, dtype=ra.float32)"},
+    there="ra is not None",
+)
+
+
+def not_applicable(report: Report) -> str:
+    """The one reason for which no case applies."""
+    assert {each.outcome for each in report.findings} == {Outcome.NOT_APPLICABLE}
+    (reason,) = {each.observed for each in report.findings}
+    return reason
+
+
+def test_a_subject_without_its_device_is_not_applicable() -> None:
+    """No expression of the adapter runs, and nothing of it is called wrong."""
+    some = ["DEV", "CONS-01"]
+    report = check(ELSEWHERE.name, ids=some)
+    assert not_applicable(report) == f"{ELSEWHERE.name} has no device here: ra is None is false"
+    assert not report.run.dropped and not report.run.broken
+    assert report.run.head() == [f"no case applies: {report.findings[0].observed}"]
+    reason = not_applicable(check(UNKNOWN.name, ids=some))
+    assert "no device here: ra.no_such_device() raised AttributeError" in reason
+    assert Outcome.PASS in {each.outcome for each in check(HERE.name, ids=some).findings}
+
+
+def off_metal(text: str) -> str:
+    return text.replace("device='mps'", "device='cpu'")
+
+
+MPS = subject("torch_mps")
+ON_CPU = replace(
+    MPS,
+    name="test_adapters:ON_CPU",
+    arrays={kind: off_metal(text) for kind, text in MPS.arrays.items()},
+    **{name: off_metal(getattr(MPS, name)) for name in ("dtype", "ramp", "big")},
+    inherits="",
+    there="",
+)
+
+
+@pytest.mark.torch
+def test_the_expressions_for_mps_give_what_they_promise() -> None:
+    """On the CPU, where every machine can try them."""
+    run = check(ON_CPU.name, ids=["DEV-09", "TENS-01[producer-first]"]).run
+    assert not run.dropped and {each.outcome for each in run.findings} == {Outcome.PASS}
+
+
+@pytest.mark.torch
+@pytest.mark.skipif(platform.system() == "Darwin", reason="a Mac has the device")
+def test_pytorch_on_mps_is_not_applicable_elsewhere() -> None:
+    reason = not_applicable(check("torch_mps", ids=["DEV", "TENS-01"]))
+    assert reason == "torch_mps has no device here: torch.backends.mps.is_available() is false"

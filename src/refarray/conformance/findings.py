@@ -165,9 +165,16 @@ class Run:
         return [each for each in self.dropped if each.mistake]
 
     def head(self) -> list[str]:
-        """The first lines of every report: what was dropped and why, and the library's conduct."""
+        """The first lines of every report: why nothing applies, what was dropped and why, and the
+        library's conduct."""
         kinds = {True: "the adapter is wrong, dropped", False: "this version lacks"}
-        return [f"{kinds[each.mistake]}: {each}" for each in self.dropped] + self.conduct
+        lines = [f"{kinds[each.mistake]}: {each}" for each in self.dropped]
+        seen = {(found.outcome, found.observed) for found in self.findings}
+        if not lines and len(seen) == 1:
+            lines = [
+                f"no case applies: {why}" for what, why in seen if what is Outcome.NOT_APPLICABLE
+            ]
+        return lines + self.conduct
 
     @property
     def title(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from refarray.conformance.cases import Check, NotApplicable
+from refarray.conformance.cases import Check, NotApplicable, describe_error
 from refarray.conformance.harness.consumer import Consumer
 from refarray.conformance.harness.producer import Producer
 from refarray.conformance.requirements import Role
@@ -26,6 +26,18 @@ def find_lacking(producer: Producer, consumer: Consumer) -> str:
     except NotApplicable as reason:
         return f"it has no DLPack: {'; '.join([*reasons, str(reason)])}"
     return ""
+
+
+def find_absence(producer: Producer) -> str:
+    """Why no case applies on this machine; empty if the device of the subject's arrays is here."""
+    subject = producer.subject
+    try:
+        if not subject.there or eval(subject.there, producer.namespace):
+            return ""
+        return f"{subject.name} has no device here: {subject.there} is false"
+    except Exception as error:
+        why = f"{subject.there} raised {describe_error(error)}"
+        return f"{subject.name} has no device here: {why}"
 
 
 def without_devices(producer: Producer, where: str) -> str:

@@ -43,6 +43,7 @@ from refarray.conformance.runner.fork_server import tend
 from refarray.conformance.runner.forked_case import Leave, in_child
 from refarray.conformance.runner.messages import Say, sayer
 from refarray.conformance.runner.subject_facts import (
+    find_absence,
     find_lacking,
     values_of,
     with_limits,
@@ -161,6 +162,7 @@ class Bench:
         say: Say,
         conduct: Conduct,
         tries_here: bool,
+        absent: str = "",
     ) -> None:
         self.probes = probes
         self.forks: bool = forks
@@ -169,6 +171,8 @@ class Bench:
         self.trials: dict[str, dict[str, Any]] = {}
         self.tries_here = tries_here
         """A device is in use, whose driver does not survive a fork: the adapter is tried here."""
+        self.absent = absent
+        """Why no case applies on this machine, nor the adapter's expressions; empty if they do."""
 
     def observe_process(self, check: Check) -> dict[str, Any]:
         """Undoes what the library did to this process in a case. If it has started threads, no
@@ -180,6 +184,8 @@ class Bench:
 
     def try_adapter(self, skip: list[str]) -> dict[str, Any]:
         """The message with what has to be dropped of the adapter, or how the trial died."""
+        if self.absent:
+            return {"held": None, "dropped": []}
 
         def work(say: Say, _: int = -1) -> bool:
             with send_announcements(say):
@@ -205,7 +211,7 @@ class Bench:
         return {"held": None}
 
     def answer(self, check: Check) -> dict[str, Any]:
-        if reason := find_excuse(self.probes["producer"].subject, check):
+        if reason := self.absent or find_excuse(self.probes["producer"].subject, check):
             self.trials[check.name] = {**NOTHING, "observed": reason}
             return self.trials[check.name]
         if not check.part_of:
@@ -298,7 +304,8 @@ def serve(
             if forked is not None:
                 mode, requests, answers = forked
                 say, is_fork_server, conduct = sayer(answers), False, Conduct()
-        why = find_lacking(producer, consumer)
+        absent = find_absence(producer)
+        why = "" if absent else find_lacking(producer, consumer)
     except BaseException as error:  # SystemExit too: a subject may leave at import
         why = f"{type(error).__name__}: {error}"
     if why:
@@ -310,7 +317,7 @@ def serve(
             "name": found.name,
             "version": found.version,
             "forks": forks,
-            "without": without_devices(producer, where),
+            "without": absent or without_devices(producer, where),
             "inherits": found.inherits,
             "fork_server": is_fork_server,
             "imports": found.imports,
@@ -321,7 +328,7 @@ def serve(
             "conduct": [*done, *conduct.restore()],
         }
     )
-    bench = Bench(probes_of(producer, consumer), forks, say, conduct, bool(where))
+    bench = Bench(probes_of(producer, consumer), forks, say, conduct, bool(where), absent)
     gc.freeze()  # a collection in a child would copy every page of the imported modules
     return answer_all(bench, mode, requests, answers)
 

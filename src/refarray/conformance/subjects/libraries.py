@@ -98,6 +98,26 @@ TORCH = Subject(
     subclass=True,
     devices=on_devices.TORCH,
 )
+MPS = "torch.float32, device='mps')"
+TORCH_MPS = replace(
+    TORCH,
+    name="torch_mps",
+    distribution="torch",
+    inherits="torch",
+    arrays={
+        kind: text.replace("torch.float32)", MPS)
+        for kind, text in array_api("torch", reversed="").items()
+    },
+    states={},
+    subbyte={},
+    devices={},
+    big=TORCH.big.replace("torch.float32)", MPS),
+    dtype=TORCH.dtype.replace("torch.float32)", MPS),
+    ramp=TORCH.ramp.replace("torch.float32)", MPS),
+    dtypes=tuple(each for each in DTYPES if each not in {"float64", "complex128"}),
+    there="torch.backends.mps.is_available()",
+    note="PyTorch's arrays in Metal's buffers, on a Mac",
+)
 WIDE = {"int64", "uint64", "float64", "complex128"}
 """The dtypes that JAX has in its 64-bit mode only."""
 JAX = Subject(
@@ -299,8 +319,8 @@ REFARRAY = Subject(
 LIBRARIES = {
     subject.name: subject
     for subject in (
-        *(NUMPY, TORCH, JAX, JAX_32_BITS, JAX_TWO_DEVICES, TVM_FFI, ARRAY_API_STRICT, PYARROW),
-        *(PYARROW_TENSOR, CUPY, TVM, MPI4PY, MEMORYVIEW, REFARRAY),
+        *(NUMPY, TORCH, TORCH_MPS, JAX, JAX_32_BITS, JAX_TWO_DEVICES, TVM_FFI, ARRAY_API_STRICT),
+        *(PYARROW, PYARROW_TENSOR, CUPY, TVM, MPI4PY, MEMORYVIEW, REFARRAY),
     )
 }
 """The adapters by the name that the command line takes."""

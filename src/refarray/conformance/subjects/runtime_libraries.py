@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from refarray.conformance.subjects.subject import CONTIGUOUS, DTYPES, Subject, array_api, of_numpy
 
 MLX = Subject(
@@ -24,6 +26,14 @@ MLX = Subject(
     from_dlpack="mx.from_dlpack({})",
     array_api=False,  # __array_namespace__ takes no api_version yet, and arrays have no device
     note="imports since version 0.32",
+)
+MLX_METAL = replace(
+    MLX,
+    name="mlx_metal",
+    distribution="mlx",
+    inherits="mlx",
+    there="mx.metal.is_available()",
+    note="MLX's arrays in Metal's buffers, on a Mac",
 )
 ONNXRUNTIME = Subject(
     "onnxruntime",
@@ -118,6 +128,6 @@ AWKWARD = Subject(
     note="a consumer only: its import is NumPy's",
 )
 RUNTIME_LIBRARIES = {
-    subject.name: subject for subject in (MLX, ONNXRUNTIME, WARP, PADDLE, DPNP, AWKWARD)
+    subject.name: subject for subject in (MLX, MLX_METAL, ONNXRUNTIME, WARP, PADDLE, DPNP, AWKWARD)
 }
 """The adapters by the name that the command line takes."""

@@ -142,6 +142,9 @@ class Subject:
     deviation that both have is marked as inherited."""
     devices: Mapping[str, on_devices.OnDevice] = field(default_factory=lambda: MappingProxyType({}))
     """Its arrays and streams on devices, by vendor: "cuda", "rocm"."""
+    there: str = ""
+    """An expression that is true where the device of its arrays is; elsewhere no case applies.
+    Empty: everywhere."""
     states: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """The statements that the expression of a kind needs besides `imports`, by kind."""
     alone: str = ""
