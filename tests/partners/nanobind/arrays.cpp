@@ -70,7 +70,9 @@ Result pass_on(const Array& array) {
     ++g_released;
   });
   static_cast<void>(kept.release());  // the capsule owns `kept` from here
-  return Result(array.data(), array.ndim(), shape.data(), owner, strides.data(), array.dtype());
+  return Result(array.data_handle(), array.ndim(), shape.data(), owner, strides.data(),
+                array.dtype(), array.device_type(), array.device_id(), Result::Order,
+                array.byte_offset());  // data() would add byte_offset to what may be a handle
 }
 
 double sum(const nb::ndarray<const float, nb::ndim<2>, nb::device::cpu>& array) {
