@@ -106,6 +106,7 @@ def gcc(machine: str, *flags: str, emulated: bool) -> Compiler:
         True,
         ["-static", "-Wno-error=frame-larger-than=", *flags],
         cmake=[
+            "-DCMAKE_BUILD_TYPE=Release",  # under emulation the rest takes long enough
             "-DCMAKE_SYSTEM_NAME=Linux",
             f"-DCMAKE_SYSTEM_PROCESSOR={machine}",
             *([f"-DCMAKE_CROSSCOMPILING_EMULATOR={emulator}"] if emulated else []),
