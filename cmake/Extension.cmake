@@ -24,6 +24,7 @@ endif()
 function(refarray_extension name folder)
   set(entry PyInit_${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.cpp")
+  list(FILTER sources EXCLUDE REGEX "${other_systems}")
   # Of src/extension: shared memory and the part that computes, or what stands for them.
   if(TARGET refarray_shared)
     list(FILTER sources EXCLUDE REGEX "/without_shared\\.cpp$")

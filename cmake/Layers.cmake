@@ -1,5 +1,14 @@
 # Compile options of all targets, and the layers: each folder of src/ is one static library.
 
+# A source whose name ends with a system is for that system: stack_bounds_windows.cpp. This is the end of all others.
+if(WIN32)
+  set(other_systems "_(linux|macos|posix)\\.cpp$")
+elseif(APPLE)
+  set(other_systems "_(linux|windows)\\.cpp$")
+else()
+  set(other_systems "_(macos|windows)\\.cpp$")
+endif()
+
 # Sets warnings, sanitizers and link-time optimisation of a target.
 function(refarray_compile target)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
@@ -7,9 +16,12 @@ function(refarray_compile target)
                          $<$<BOOL:${REFARRAY_DEVELOPER}>:-Werror>)
   # The linker drops unused functions of a layer; calls into the interpreter skip the PLT.
   target_compile_options(${target} PRIVATE -ffunction-sections -fdata-sections
-                         $<$<NOT:$<PLATFORM_ID:Darwin>>:-fno-plt>)
-  # More sections than an object of Windows has by default.
-  target_compile_options(${target} PRIVATE $<$<PLATFORM_ID:Windows>:-Wa,-mbig-obj>)
+                         $<$<NOT:$<PLATFORM_ID:Darwin,Windows>>:-fno-plt>)
+  if(WIN32)
+    # More sections than an object of Windows has by default. Its headers define min() and max() as macros.
+    target_compile_options(${target} PRIVATE -Wa,-mbig-obj)
+    target_compile_definitions(${target} PRIVATE NOMINMAX WIN32_LEAN_AND_MEAN)
+  endif()
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     # With g++ -Wconversion leaves signs out, in C++. clang does not know `GCC ivdep`, and checks for overlap at run time.
     # libstdc++ 12 calls functions that it deprecates. A lambda's capture may be a constant in one template instance only.
@@ -56,6 +68,7 @@ function(refarray_layer name)
     return()
   endif()
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${name}/*.cpp")
+  list(FILTER sources EXCLUDE REGEX "${other_systems}")
   list(FILTER sources EXCLUDE REGEX "/(core/kernels/level|compute/(kernels|math/levels)/.*)\\.cpp$")  # once per instruction set: see Kernels.cmake, Compute.cmake
   list(FILTER sources EXCLUDE REGEX "/compute/linalg/decompositions/.*\\.cpp$")  # they include Eigen: see Compute.cmake
   add_library(refarray_${name} STATIC ${sources})

@@ -13,7 +13,7 @@ using namespace refarray;
 using check::Case;
 using check::check;
 
-#if defined(__linux__)
+#if defined(__linux__) || defined(_WIN32)
 std::string_view text_of(std::span<const std::byte> image) {
   return {reinterpret_cast<const char*>(image.data()), image.size()};
 }

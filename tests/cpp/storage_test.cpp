@@ -1,9 +1,13 @@
 // Tests of core/memory: storages, allocators and the caches of freed blocks.
 #include "core/memory/storage.hpp"
 
+#if defined(__linux__)
 #include <pthread.h>
 #if __has_include(<ucontext.h>)
 #include <ucontext.h>
+#endif
+#elif defined(_WIN32)
+#include <windows.h>
 #endif
 
 #include <algorithm>
@@ -344,32 +348,58 @@ constexpr std::size_t kFrame = 512;
   return out + std::to_integer<unsigned>(frame[0]) - 1;  // after the call: no tail call
 }
 
-#if defined(__linux__)  // other systems do not tell a thread's attributes in this way
+struct Seen {
+  std::size_t left = 0;
+  std::size_t size = 0;  // sanitizers give a thread more than was asked for
+};
+
+#if defined(__linux__)
+void* descend_in_thread(void* argument) {
+  auto& out = *static_cast<Seen*>(argument);
+  const std::uintptr_t deepest = descend(-1);
+  pthread_attr_t own;
+  void* low = nullptr;
+  pthread_getattr_np(pthread_self(), &own);
+  pthread_attr_getstack(&own, &low, &out.size);
+  pthread_attr_destroy(&own);
+  out.left = deepest - reinterpret_cast<std::uintptr_t>(low);
+  return nullptr;
+}
+
+void run_on_stack(std::size_t size, Seen& seen) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, size);
+  pthread_t thread;
+  expect(pthread_create(&thread, &attributes, &descend_in_thread, &seen), 0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+}
+#elif defined(_WIN32)
+DWORD WINAPI descend_in_thread(void* argument) {
+  auto& out = *static_cast<Seen*>(argument);
+  const std::uintptr_t deepest = descend(-1);
+  ULONG_PTR low = 0, high = 0;
+  GetCurrentThreadStackLimits(&low, &high);
+  out = {deepest - low, high - low};
+  return 0;
+}
+
+void run_on_stack(std::size_t size, Seen& seen) {
+  const HANDLE thread = CreateThread(nullptr, size, &descend_in_thread, &seen,
+                                     STACK_SIZE_PARAM_IS_A_RESERVATION, nullptr);
+  check(thread != nullptr);
+  WaitForSingleObject(thread, INFINITE);
+  CloseHandle(thread);
+}
+#endif
+
+#if defined(__linux__) || defined(_WIN32)
 const Case reserve("has_stack_left() is false while 32 KiB, or a quarter, are left", [] {
-  struct Seen {
-    std::size_t left = 0;
-    std::size_t size = 0;  // sanitizers give a thread more than was asked for
-  };
   for (const std::size_t size : {64, 100, 128, 512, 8192}) {
     Seen seen;
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, size * 1024);
-    pthread_t thread;
-    const auto body = [](void* argument) -> void* {
-      const std::uintptr_t deepest = descend(-1);
-      pthread_attr_t own;
-      void* low = nullptr;
-      auto& out = *static_cast<Seen*>(argument);
-      pthread_getattr_np(pthread_self(), &own);
-      pthread_attr_getstack(&own, &low, &out.size);
-      pthread_attr_destroy(&own);
-      out.left = deepest - reinterpret_cast<std::uintptr_t>(low);
-      return nullptr;
-    };
-    expect(pthread_create(&thread, &attributes, body, &seen), 0);
-    pthread_join(thread, nullptr);
-    pthread_attr_destroy(&attributes);
+    run_on_stack(size * 1024, seen);
+    check(seen.size != 0);
     const std::size_t wanted = std::min<std::size_t>(seen.size / 4, 32 * 1024);
     // The stack pointer that is compared may lie a frame below the address that descend() returns.
     check(seen.left < wanted + kFrame && seen.left + 4 * kFrame > wanted,
@@ -385,7 +415,7 @@ const Case main_stack("the main thread's stack has its reserve too", [] {
   check(has_stack_left());
 });
 
-#if defined(__GLIBC__)  // musl has no contexts
+#if defined(__GLIBC__)  // musl has no contexts, and Windows other ones
 ucontext_t of_thread, of_coroutine;
 std::uintptr_t deepest_of_coroutine;
 

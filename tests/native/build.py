@@ -46,7 +46,8 @@ def dlpack_include() -> Path:
 
 def sources(suffix: str) -> list[Path]:
     """The sources of the shipped adversary without its parts.cpp, and those in this folder."""
-    shared = (path for path in SHIPPED.glob(f"*{suffix}") if path.name != "parts.cpp")
+    left = ("parts.cpp", "system_windows.cpp")
+    shared = (path for path in SHIPPED.glob(f"*{suffix}") if path.name not in left)
     return sorted([*shared, *HERE.glob(f"*{suffix}")])
 
 

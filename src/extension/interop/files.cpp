@@ -1,7 +1,4 @@
 // What arrays over mapped files need: an array over a part of a buffer, and flush().
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <cstdint>
 
 #include "core/error.hpp"
@@ -10,6 +7,7 @@
 #include "extension/capi/methods.hpp"
 #include "extension/copy/ways_out.hpp"
 #include "extension/interop/borrowed_storage.hpp"
+#include "extension/interop/mapped_pages.hpp"
 #include "extension/objects/array_object.hpp"
 #include "extension/objects/conversions.hpp"
 #include "extension/objects/foreign_objects.hpp"
@@ -77,7 +75,7 @@ Ref over_buffer(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
 }
 
 Ref flush(PyObject* self, PyObject*) {
-  static constexpr SharingWay kFlush{"flush()", &PyExc_BufferError, SharingWay::Reader::kHost};
+  static const SharingWay kFlush{"flush()", &PyExc_BufferError, SharingWay::Reader::kHost};
   require_sharing(self, kFlush);
   const core::ArrayView array = view_of(self);
   if (array.size() == 0) return Ref::borrow(Py_None);
@@ -85,15 +83,14 @@ Ref flush(PyObject* self, PyObject*) {
   range.begin += array.bit;
   range.end += array.bit;
   const auto data = reinterpret_cast<std::uintptr_t>(array.data);
-  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  const std::uintptr_t low = (data + static_cast<std::uintptr_t>(range.first_byte())) & ~(page - 1);
+  const std::uintptr_t low = data + static_cast<std::uintptr_t>(range.first_byte());
   const std::uintptr_t high = data + static_cast<std::uintptr_t>(range.end_byte());
-  int status = 0;
+  bool written = false;
   {
     const GilRelease released(true);
-    status = msync(reinterpret_cast<void*>(low), high - low, MS_SYNC);
+    written = write_mapped_pages(low, high);
   }
-  if (status != 0) {
+  if (!written) {
     PyErr_SetFromErrno(PyExc_OSError);
     throw ErrorSet{};
   }

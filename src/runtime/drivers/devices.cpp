@@ -2,8 +2,6 @@
 // the context of a device, initialising it on first use.
 #include "runtime/drivers/devices.hpp"
 
-#include <pthread.h>
-
 #include <array>
 #include <atomic>
 #include <exception>
@@ -12,6 +10,7 @@
 
 #include "core/error.hpp"
 #include "runtime/device_context.hpp"
+#include "runtime/drivers/at_fork.hpp"
 #include "runtime/drivers/driver.hpp"
 #include "runtime/drivers/load.hpp"
 
@@ -41,8 +40,7 @@ constinit std::atomic<int> loaders{0};  // threads that hold a slot's lock or wa
 
 /// atfork handler of the child. An initialised driver's threads do not exist in the child and its
 /// handles belong to the parent. If another thread was loading, its lock will never be released.
-/// Windows, where nothing forks, leaves it unused.
-[[maybe_unused]] void after_fork() noexcept {
+void after_fork() noexcept {
   if (initialised.load(std::memory_order_relaxed) || loaders.load(std::memory_order_relaxed) > 0) {
     detail::forked.store(true, std::memory_order_relaxed);
   }
@@ -52,7 +50,7 @@ constinit std::atomic<int> loaders{0};  // threads that hold a slot's lock or wa
 struct LoaderCount {
   LoaderCount() noexcept {
     // Registered once, before a driver can start threads of its own.
-    static const int registered = pthread_atfork(nullptr, nullptr, &after_fork);
+    static const bool registered = (call_in_forked_children(&after_fork), true);
     static_cast<void>(registered);
     loaders.fetch_add(1, std::memory_order_relaxed);
   }

@@ -1,13 +1,5 @@
-// Searches for libcuda and libamdhip64: in the process, next to our package and in the system. On
-// Linux only; elsewhere nothing is found.
+// Searches for libcuda and libamdhip64: in the process, next to our package and in the system.
 #include "runtime/drivers/library.hpp"
-
-#if !defined(_WIN32)
-#include <dlfcn.h>
-#endif
-#if defined(__linux__)
-#include <link.h>
-#endif
 
 #include <algorithm>
 #include <cstdlib>
@@ -17,65 +9,42 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "runtime/drivers/dynamic_library.hpp"
 
 namespace refarray::runtime {
 
 std::string chosen_library(Vendor vendor) {
-  const char* chosen =
-      std::getenv(vendor == Vendor::kCuda ? "REFARRAY_LIBCUDA" : "REFARRAY_LIBHIP");
-  return chosen == nullptr ? "" : chosen;
+  return environment_variable(vendor == Vendor::kCuda ? "REFARRAY_LIBCUDA" : "REFARRAY_LIBHIP");
 }
 
-#if defined(_WIN32)
-void* symbol_of(void* /*library*/, const char* /*name*/) noexcept { return nullptr; }
-void* symbol_of_process(const char* /*name*/) noexcept { return nullptr; }
-#else
-void* symbol_of(void* library, const char* name) noexcept { return ::dlsym(library, name); }
-void* symbol_of_process(const char* name) noexcept { return ::dlsym(RTLD_DEFAULT, name); }
-#endif
-
-#if defined(__linux__)
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kHip = "libamdhip64.so";
-
-bool open(const std::string& file, Library& out, int flags = 0) {
+/// Keeps the first failure's message.
+bool open(const std::string& file, Library& out, bool only_loaded = false) {
+  std::string why;
   out.file = file;
-  out.handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | flags);
+  out.handle = open_library(file, only_loaded, why);
   if (out.handle != nullptr) {
     out.why.clear();
     return true;
   }
-  const char* why = dlerror();
-  if (out.why.empty()) out.why = why == nullptr ? "dlopen failed" : why;
+  if (out.why.empty()) out.why = why;
   return false;
 }
 
-/// The path of a mapped library whose file name begins with `name`; empty if there is none.
-std::string find_mapped(std::string_view name) {
-  struct Search {
-    std::string_view name;
-    std::string path;
-  } search{name, {}};
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* context) {
-        auto& wanted = *static_cast<Search*>(context);
-        const std::string_view path = info->dlpi_name == nullptr ? "" : info->dlpi_name;
-        const std::string_view base = path.substr(path.rfind('/') + 1);
-        if (!base.starts_with(wanted.name)) return 0;
-        wanted.path = path;
-        return 1;
-      },
-      &search);
-  return search.path;
+/// The file name of HIP's library, without a version or with one.
+std::string hip_name() { return core::text(kDriverNames.hip, kDriverNames.hip_end); }
+std::string hip_name(int version) {
+  return core::text(kDriverNames.hip, kDriverNames.before_version, version, kDriverNames.hip_end);
 }
 
 /// The N of libamdhip64.so.N; -1 without a number and for other files.
 long version_of(std::string_view file) {
-  if (!file.starts_with(kHip) || file.size() < kHip.size() + 2) return -1;
-  const std::string digits(file.substr(kHip.size() + 1));
+  const std::string start = core::text(kDriverNames.hip, kDriverNames.before_version);
+  if (!file.starts_with(start) || !file.ends_with(kDriverNames.hip_end)) return -1;
+  const std::string digits(file.substr(start.size()));
   char* end = nullptr;
   const long number = std::strtol(digits.c_str(), &end, 10);
   return end == digits.c_str() ? -1 : number;
@@ -87,30 +56,21 @@ std::vector<std::string> hip_libraries_in(const fs::path& folder) {
   std::error_code ignored;  // missing or unreadable folders count as empty
   for (fs::directory_iterator at(folder, ignored), end; !ignored && at != end;
        at.increment(ignored)) {
-    const std::string name = at->path().filename().string();
-    if (name == kHip || version_of(name) >= 0) found.push_back(name);
+    const std::string name = to_utf8(at->path().filename());
+    if (name == hip_name() || version_of(name) >= 0) found.push_back(name);
   }
   std::ranges::sort(found, [](const std::string& a, const std::string& b) {
     return version_of(a) != version_of(b) ? version_of(a) > version_of(b) : a < b;
   });
-  for (std::string& name : found) name = (folder / name).string();
+  for (std::string& name : found) name = to_utf8(folder / name);
   return found;
-}
-
-/// site-packages: the parent of our package, which AMD's and PyTorch's wheels share.
-fs::path site_packages() {
-  Dl_info self{};
-  if (dladdr(reinterpret_cast<void*>(&open_hip_library), &self) == 0 || self.dli_fname == nullptr) {
-    return {};
-  }
-  return fs::path(self.dli_fname).parent_path().parent_path();
 }
 
 bool open_first(const std::vector<std::string>& files, Library& out) {
   return std::ranges::any_of(files, [&](const std::string& file) { return open(file, out); });
 }
 
-/// SONAME versions to try. kHighest is beyond any release; a failed dlopen costs microseconds.
+/// Versions to try. kHighest is beyond any release; a failed search costs microseconds.
 constexpr int kHighest = 99;
 constexpr int kLowest = 5;
 
@@ -119,7 +79,7 @@ constexpr int kLowest = 5;
 Library open_cuda_library() {
   Library out;
   const std::string chosen = chosen_library(Vendor::kCuda);
-  open(chosen.empty() ? "libcuda.so.1" : chosen, out);
+  open(chosen.empty() ? std::string(kDriverNames.cuda) : chosen, out);
   return out;
 }
 
@@ -129,37 +89,24 @@ Library open_hip_library() {
     open(chosen, out);
     return out;
   }
-  if (const std::string mapped = find_mapped(kHip); !mapped.empty()) {
-    if (open(mapped, out, RTLD_NOLOAD)) return out;
+  if (const std::string loaded = find_loaded(kDriverNames.hip); !loaded.empty()) {
+    if (open(loaded, out, /*only_loaded=*/true)) return out;
   }
-  if (const fs::path site = site_packages(); !site.empty()) {
-    if (open_first(hip_libraries_in(site / "_rocm_sdk_core" / "lib"), out)) return out;
+  // site-packages: the parent of our package, which AMD's and PyTorch's wheels share.
+  if (const fs::path own = own_library(); !own.empty()) {
+    const fs::path site = own.parent_path().parent_path();
+    if (open_first(hip_libraries_in(site / "_rocm_sdk_core" / kDriverNames.wheel_folder), out))
+      return out;
     if (open_first(hip_libraries_in(site / "torch" / "lib"), out)) return out;
   }
   for (int version = kHighest; version >= kLowest; --version) {
     out.why.clear();
-    if (open(core::text(kHip, ".", version), out)) return out;
+    if (open(hip_name(version), out)) return out;
   }
-  if (open_first(hip_libraries_in("/opt/rocm/lib"), out)) return out;
+  if (open_first(hip_libraries_in(kDriverNames.system_folder), out)) return out;
   out.why.clear();
-  open(std::string(kHip), out);
+  open(hip_name(), out);
   return out;
 }
-
-unsigned long long loaded_libraries() noexcept {
-  unsigned long long count = 0;
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* context) {
-        *static_cast<unsigned long long*>(context) = info->dlpi_adds;
-        return 1;
-      },
-      &count);
-  return count;
-}
-#else
-Library open_cuda_library() { return {nullptr, "", "GPU drivers are searched for on Linux only"}; }
-Library open_hip_library() { return open_cuda_library(); }
-unsigned long long loaded_libraries() noexcept { return 0; }
-#endif
 
 }  // namespace refarray::runtime

@@ -17,8 +17,8 @@ struct Library {
 /// The value of REFARRAY_LIBCUDA or REFARRAY_LIBHIP; empty if unset.
 std::string chosen_library(Vendor vendor);
 
-/// Opens the file in REFARRAY_LIBCUDA, else libcuda.so.1. Never libcuda.so: that is the CUDA
-/// Toolkit's stub, whose functions fail without writing their results.
+/// Opens the file in REFARRAY_LIBCUDA, else libcuda.so.1, on Windows nvcuda.dll. Never libcuda.so:
+/// that is the CUDA Toolkit's stub, whose functions fail without writing their results.
 Library open_cuda_library();
 
 /// Opens the first of: the file in REFARRAY_LIBHIP; a copy that is already mapped, since a second
@@ -32,8 +32,8 @@ void* symbol_of(void* library, const char* name) noexcept;
 /// A function that the process already has, or nullptr.
 void* symbol_of_process(const char* name) noexcept;
 
-/// Grows whenever a library is loaded into the process. While it is unchanged, a failed search need
-/// not be repeated.
+/// Changes whenever a library is loaded into the process. While it is unchanged, a failed search
+/// need not be repeated.
 unsigned long long loaded_libraries() noexcept;
 
 }  // namespace refarray::runtime

@@ -1,6 +1,5 @@
 // Api: calls the functions of a real exchange table and checks them against dlpack.h.
-#include <unistd.h>
-
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -182,9 +181,8 @@ class LateCaller {
     codes[4] = table_.current_work_stream(kDLCUDA, 0, &object);
     const bool correct = codes[0] == 0 && codes[1] == -1 && codes[2] == -1 && codes[3] == -1 &&
                          codes[4] == -1 && object == nullptr && made == nullptr;
-    if (!correct) _exit(70);
-    constexpr std::string_view kLine = "called without an interpreter\n";
-    [[maybe_unused]] const auto written = ::write(STDOUT_FILENO, kLine.data(), kLine.size());
+    if (!correct) std::_Exit(70);
+    write_text(kStandardOutput, "called without an interpreter\n");
   }
 
  private:

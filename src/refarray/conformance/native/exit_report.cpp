@@ -1,6 +1,4 @@
 // The report on deleters that the subject calls late: written after the interpreter has exited.
-#include <unistd.h>
-
 #include <string>
 
 #include "kit_module.hpp"
@@ -28,12 +26,7 @@ struct ExitReport {
     std::string text = calls == expected ? right : wrong;
     const auto place = text.find(kCount);
     if (place != std::string::npos) text.replace(place, kCount.size(), std::to_string(calls));
-    std::size_t done = 0;
-    while (done < text.size()) {
-      const auto count = ::write(descriptor, text.data() + done, text.size() - done);
-      if (count <= 0) return;
-      done += static_cast<std::size_t>(count);
-    }
+    write_text(descriptor, text);
   }
 };
 

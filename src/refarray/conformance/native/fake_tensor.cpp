@@ -1,15 +1,14 @@
 // FakeTensor: memory layout, poisoning and the registry.
 #include "fake_tensor.hpp"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <cstring>
 #include <mutex>
 #include <new>
 #include <stdexcept>
 #include <unordered_map>
 #include <utility>
+
+#include "system.hpp"
 
 namespace adversary {
 namespace {
@@ -50,25 +49,23 @@ Entries row_major(const Entries& shape) {
 }  // namespace
 
 Pages::Pages(std::size_t bytes) {
-  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t page = page_size();
   const std::size_t used = (bytes + page - 1) / page * page;
-  void* base =
-      ::mmap(nullptr, used + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (base == MAP_FAILED) throw std::bad_alloc();
+  void* base = map_pages(used + page);
+  if (base == nullptr) throw std::bad_alloc();
   begin_ = static_cast<std::byte*>(base);
   end_ = begin_ + used;
-  if (::mprotect(end_, page, PROT_NONE) != 0) throw std::runtime_error("mprotect failed");
+  if (!protect_pages(end_, page, Access::kNone)) throw std::runtime_error("no guard page");
 }
 
 void Pages::freeze(bool on) const {
-  const int protection = on ? PROT_READ : PROT_READ | PROT_WRITE;
   const auto size = static_cast<std::size_t>(end_ - begin_);
-  if (::mprotect(begin_, size, protection) != 0) throw std::runtime_error("mprotect failed");
+  if (!protect_pages(begin_, size, on ? Access::kRead : Access::kWrite))
+    throw std::runtime_error("the pages keep their protection");
 }
 
 void Pages::unmap() const noexcept {
-  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  ::munmap(begin_, static_cast<std::size_t>(end_ - begin_) + page);
+  unmap_pages(begin_, static_cast<std::size_t>(end_ - begin_) + page_size());
 }
 
 FakeTensor& FakeTensor::make(TensorFields fields) {

@@ -1,8 +1,6 @@
 // The adversary module: definition, state and shared helpers.
 #include "kit_module.hpp"
 
-#include <dlfcn.h>
-
 #include <array>
 
 namespace adversary {
@@ -63,8 +61,8 @@ void delete_unconsumed(PyObject* capsule) noexcept {
 }
 
 Predicate find_predicate(const char* name, const char* other) noexcept {
-  void* found = ::dlsym(RTLD_DEFAULT, name);
-  if (found == nullptr && other != nullptr) found = ::dlsym(RTLD_DEFAULT, other);
+  void* found = find_symbol(name);
+  if (found == nullptr && other != nullptr) found = find_symbol(other);
   return reinterpret_cast<Predicate>(found);
 }
 

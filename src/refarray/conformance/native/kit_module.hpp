@@ -3,7 +3,6 @@
 
 #include <Python.h>
 #include <cxxabi.h>
-#include <unistd.h>
 
 #include <exception>
 #include <new>
@@ -12,6 +11,7 @@
 
 #include "fake_tensor.hpp"
 #include "module_abi.hpp"
+#include "system.hpp"
 
 namespace adversary {
 
@@ -54,7 +54,7 @@ void park_at_exit(Body&& body) noexcept {
   try {
     body();
   } catch (const ForcedUnwind&) {
-    for (;;) pause();
+    park();
   }
 }
 

@@ -1,7 +1,5 @@
 // Owned: a consumed managed tensor. Reads and writes its memory, and calls its deleter in unusual
 // threads and at unusual times.
-#include <unistd.h>
-
 #include <cstring>
 #include <mutex>
 #include <string>
@@ -40,7 +38,7 @@ class ExitQueue {
     for (const auto& [managed, versioned] : tensors_) call_deleter(managed, versioned);
     const std::string line = "exit queue: " + std::to_string(threads_.size()) + " threads, " +
                              std::to_string(tensors_.size()) + " tensors\n";
-    [[maybe_unused]] const auto written = ::write(STDOUT_FILENO, line.data(), line.size());
+    write_text(kStandardOutput, line);
   }
   void keep(void* managed, bool versioned) {
     const std::lock_guard lock(mutex_);

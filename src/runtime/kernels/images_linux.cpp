@@ -2,9 +2,7 @@
 // cmake/Images.cmake).
 #include "runtime/kernels/images.hpp"
 
-// Included by the assembler: as C arrays they would dominate the compile time. Drivers exist on
-// Linux only.
-#if defined(__linux__)
+// Included by the assembler: as C arrays they would dominate the compile time.
 asm(R"(
   .pushsection .rodata.refarray_images, "a"
   .hidden refarray_amd_image
@@ -32,20 +30,14 @@ extern "C" {
 [[gnu::visibility("hidden")]] extern const std::byte refarray_ptx_image[];
 [[gnu::visibility("hidden")]] extern const std::byte refarray_ptx_image_end[];
 }
-#endif
 
 namespace refarray::runtime::kernels {
 
-#if defined(__linux__)
 std::span<const std::byte> ptx_image() noexcept {
   return {refarray_ptx_image, refarray_ptx_image_end};
 }
 std::span<const std::byte> amd_image() noexcept {
   return {refarray_amd_image, refarray_amd_image_end};
 }
-#else
-std::span<const std::byte> ptx_image() noexcept { return {}; }
-std::span<const std::byte> amd_image() noexcept { return {}; }
-#endif
 
 }  // namespace refarray::runtime::kernels

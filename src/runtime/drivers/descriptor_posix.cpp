@@ -1,27 +1,14 @@
-// File descriptors, on systems that have them. No driver gives one elsewhere.
-#include "runtime/drivers/descriptor.hpp"
-
-#if !defined(_WIN32)
+// File descriptors of POSIX.
 #include <fcntl.h>
 #include <unistd.h>
-#endif
 
 #include <cerrno>
 #include <cstring>
 
 #include "core/error.hpp"
+#include "runtime/drivers/descriptor.hpp"
 
 namespace refarray::runtime {
-
-#if defined(_WIN32)
-
-Descriptor::Descriptor(int owned) noexcept : number_(owned) {}
-Descriptor Descriptor::copy_of(int number) {
-  core::fail(core::Fault::kBuffer, "descriptor ", number, " is not open: Windows has none");
-}
-Descriptor::~Descriptor() {}
-
-#else
 
 Descriptor::Descriptor(int owned) noexcept : number_(owned) { fcntl(owned, F_SETFD, FD_CLOEXEC); }
 
@@ -36,7 +23,5 @@ Descriptor Descriptor::copy_of(int number) {
 Descriptor::~Descriptor() {
   if (number_ >= 0) close(number_);
 }
-
-#endif
 
 }  // namespace refarray::runtime
