@@ -14,7 +14,7 @@ from refarray import _native
 from refarray._numpy import _NATIVE, _ml_dtypes_name
 
 # NumPy's names and character codes, besides those that are refarray's own names. The codes are C
-# types: "l" is a C long, 8 bytes wherever refarray is built.
+# types: "l" is a C long.
 _SHORT = {
     "bool": "? b1 bool_",
     "int8": "b i1 byte",
@@ -32,6 +32,8 @@ _SHORT = {
     "complex128": "D c16 cdouble complex",
 }
 _ALIASES = {alias: name for name, aliases in _SHORT.items() for alias in aliases.split()}
+if sys.platform == "win32":  # a C long has 4 bytes
+    _ALIASES |= {"l": "int32", "long": "int32", "L": "uint32", "ulong": "uint32"}
 _BYTES = ("bool", "int8", "uint8")  # without a byte order
 _NATIVE_ORDERS = "=|<" if sys.byteorder == "little" else "=|>"
 

@@ -23,6 +23,8 @@ TRICKLE = 0.05
 LONGEST = 20
 """The limit of a patient timeout, as a multiple of its seconds."""
 PROC = Path("/proc")
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
+"""Windows has no SIGKILL; there SIGTERM ends a process in the same way."""
 
 
 def fields(path: Path) -> list[str]:
@@ -44,14 +46,14 @@ def family(pid: int) -> list[int]:
 
 
 def kill(pid: int) -> None:
-    """Sends SIGKILL to a process and its descendants."""
+    """Kills a process and, as far as /proc tells, its descendants."""
     try:
         found = family(pid)
     except OSError:
         found = [pid]
     for each in found:
         with contextlib.suppress(ProcessLookupError):
-            os.kill(each, signal.SIGKILL)
+            os.kill(each, KILL)
 
 
 def work(pid: int) -> tuple[float, bool] | None:

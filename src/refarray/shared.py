@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from multiprocessing.reduction import DupFd, ForkingPickler
+from multiprocessing import reduction
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, SupportsIndex
 
 from refarray import _native
@@ -368,7 +368,7 @@ def _receive_arena(source: bytes) -> Arena | None:
 
 def _reduce_array(x: Array) -> Any:
     if (descriptor := _native._shared_descriptor(x)) >= 0:
-        return _receive_on_device, (_native._shared_send(x), DupFd(descriptor))
+        return _receive_on_device, (_native._shared_send(x), reduction.DupFd(descriptor))
     if x.is_shared():
         return _receive, (_native._shared_send(x),)
     return x.__reduce_ex__(4)  # without out-of-band buffers
@@ -401,5 +401,5 @@ def _register_with_loky() -> None:
 
 
 _loky = {"loky.backend", "joblib.externals.loky.backend"}  # not registered with
-_register(ForkingPickler.register)
+_register(reduction.ForkingPickler.register)
 _register_with_loky()

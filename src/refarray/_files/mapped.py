@@ -5,24 +5,14 @@ from __future__ import annotations
 import mmap
 import os
 import stat
-import sys
 from typing import TYPE_CHECKING, Any
 
 from refarray import _native
+from refarray._files.system import FLAGS, MODES, read_at
 from refarray._native import Array, DType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-#: The flags and the protection of mappings in each mode. Private where nothing is written back:
-#: systems before Linux 6.7 map a sealed copy in no other way.
-MODES = {
-    "r": (mmap.MAP_PRIVATE, mmap.PROT_READ),
-    "r+": (mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE),
-    "c": (mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE),
-}
-#: Before 3.13 a mapping keeps a descriptor open, for methods that are not used here.
-OPTIONS: dict[str, Any] = {"trackfd": False} if sys.version_info >= (3, 13) else {}
 
 KINDS = {
     stat.S_IFDIR: "a directory",
@@ -55,8 +45,7 @@ class MappedFile:
         self.name = os.fsdecode(path)
         self.mode = mode
         access = os.O_RDWR if mode == "r+" else os.O_RDONLY
-        # Without waiting for the other end of a pipe.
-        self._fd = os.open(self.name, access | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+        self._fd = os.open(self.name, access | FLAGS)
         try:
             status = os.fstat(self._fd)
             require_regular(self.name, status.st_mode)
@@ -98,7 +87,7 @@ class MappedFile:
     def read(self, offset: int, count: int) -> bytes:
         """Return `count` bytes, or fewer at the end of the file."""
         parts = []
-        while count > 0 and (part := os.pread(self._fd, count, offset)):
+        while count > 0 and (part := read_at(self._fd, count, offset)):
             parts.append(part)
             offset, count = offset + len(part), count - len(part)
         return b"".join(parts)
@@ -108,10 +97,7 @@ class MappedFile:
         if low == high:  # the system maps no empty range
             return (b"" if self.mode == "r" else bytearray()), low
         start = low - low % mmap.ALLOCATIONGRANULARITY
-        flags, protection = MODES[self.mode]
-        return mmap.mmap(
-            self._fd, high - start, flags=flags, prot=protection, offset=start, **OPTIONS
-        ), start
+        return mmap.mmap(self._fd, high - start, offset=start, **MODES[self.mode]), start
 
 
 def over(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -74,19 +75,19 @@ def _replace(name: str, head: bytes, arrays: list[Array]) -> None:
         require_regular(name, status.st_mode)
         mode = status.st_mode & 0o777
     draft = target.with_name(f".refarray-{os.urandom(8).hex()}")
-    with draft.open("xb") as file:
-        try:
-            if mode is not None:
+    file = draft.open("xb")
+    try:
+        with file:
+            if mode is not None and sys.platform != "win32":  # which has no such permissions
                 os.fchmod(file.fileno(), mode)
             file.write(head)
             for x in arrays:
                 _write(file, x)
-            file.flush()
-            # Path.replace() may also fail after the file is in its place.
-            os.replace(draft, target)  # noqa: PTH105
-        except BaseException:
-            draft.unlink()
-            raise
+        # Closed, which Windows wants. Path.replace() may also fail after the file is in its place.
+        os.replace(draft, target)  # noqa: PTH105
+    except BaseException:
+        draft.unlink()
+        raise
 
 
 def _write(file: BinaryIO, x: Array) -> None:
