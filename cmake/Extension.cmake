@@ -15,7 +15,11 @@ if(SKBUILD_SABI_VERSION)
   if(Py_TARGET_ABI3T)  # one module for CPythons with and without a GIL
     set(Python_SOSABI abi3t)
   endif()
-  string(REPLACE "." "" abi "${Python_SOSABI}-cp${SKBUILD_SABI_VERSION}")
+  set(stable_abi "${Python_SOSABI}")
+  if(NOT stable_abi)  # names of modules for Windows do not have it
+    set(stable_abi abi3)
+  endif()
+  string(REPLACE "." "" abi "${stable_abi}-cp${SKBUILD_SABI_VERSION}")
 else()
   string(REGEX REPLACE "^cpython-([0-9]+t?).*" "cp\\1" abi "${Python_SOABI}")  # "t": free-threaded
 endif()
@@ -48,6 +52,10 @@ function(refarray_extension name folder)
   refarray_compile(${name})
   if(APPLE)
     target_link_options(${name} PRIVATE -Wl,-exported_symbol,_${entry})
+    return()
+  endif()
+  if(WIN32)  # exported is what CPython's headers say: the entry point
+    target_link_options(${name} PRIVATE -static-libstdc++ -Wl,--gc-sections -s)
     return()
   endif()
   # Exports the entry point and nothing else, not even the C++ library's own templates.

@@ -14,7 +14,12 @@ if(NOT REFARRAY_COMPILER_IS_SUPPORTED)
                       "compiler is ${here}.")
 endif()
 
-if(REFARRAY_PYTHON AND NOT CMAKE_SYSTEM_NAME MATCHES "^(Linux|Darwin)$" AND NOT REFARRAY_ANY_SYSTEM)
-  message(FATAL_ERROR "refarray's extension is for Linux and macOS; ${CMAKE_SYSTEM_NAME} has none yet (${here}). -DREFARRAY_PYTHON=OFF builds "
+if(WIN32 AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  message(FATAL_ERROR "g++ does not align the stack for AVX on Windows (its bug 54412), and refarray's kernels would crash: "
+                      "use Clang, for instance of llvm-mingw or zig (${here}).")
+endif()
+
+if(REFARRAY_PYTHON AND NOT CMAKE_SYSTEM_NAME MATCHES "^(Linux|Darwin|Windows)$" AND NOT REFARRAY_ANY_SYSTEM)
+  message(FATAL_ERROR "refarray's extension is for Linux, macOS and Windows; ${CMAKE_SYSTEM_NAME} has none yet (${here}). -DREFARRAY_PYTHON=OFF builds "
                       "the C++ libraries, and -DREFARRAY_ANY_SYSTEM=ON tries the extension.")
 endif()

@@ -19,7 +19,7 @@ SETTINGS = {
 }
 SAYS = {
     "old compiler": "refarray needs C++20 with the vector extensions of GCC and Clang",
-    "other system": "refarray's extension is for Linux and macOS; FreeBSD has none yet",
+    "other system": "refarray's extension is for Linux, macOS and Windows; FreeBSD has none yet",
     "32 bits": "refarray's extension needs a 64-bit target; pointers have 32 bits here",
 }
 

@@ -19,19 +19,20 @@ struct SharingWay {
   bool gives_owner = true;   // what it gives keeps the memory, so that poisoned views see an owner
 };
 
+// Not constexpr: on Windows the addresses of another library's objects are known at run time only.
 namespace sharing {
 using Reader = SharingWay::Reader;
-inline constexpr SharingWay kBuffer{"a buffer", &PyExc_BufferError, Reader::kHost};
-inline constexpr SharingWay kDlpack{"__dlpack__() other than with dl_device=(1, 0)",
-                                    &PyExc_BufferError, Reader::kAny};
-inline constexpr SharingWay kTable{"a C table", &PyExc_BufferError, Reader::kAny};
-inline constexpr SharingWay kArrayMethod{"__array__()", &PyExc_TypeError, Reader::kHost};
-inline constexpr SharingWay kNumpyMethod{"numpy()", &PyExc_TypeError, Reader::kHost};
-inline constexpr SharingWay kArrow{"__arrow_c_array__", &PyExc_AttributeError, Reader::kHost};
-inline constexpr SharingWay kArrayInterface{"__array_interface__", &PyExc_AttributeError,
-                                            Reader::kHost, /*gives_owner=*/false};
-inline constexpr SharingWay kCudaArrayInterface{"__cuda_array_interface__", &PyExc_AttributeError,
-                                                Reader::kCuda, /*gives_owner=*/false};
+inline const SharingWay kBuffer{"a buffer", &PyExc_BufferError, Reader::kHost};
+inline const SharingWay kDlpack{"__dlpack__() other than with dl_device=(1, 0)", &PyExc_BufferError,
+                                Reader::kAny};
+inline const SharingWay kTable{"a C table", &PyExc_BufferError, Reader::kAny};
+inline const SharingWay kArrayMethod{"__array__()", &PyExc_TypeError, Reader::kHost};
+inline const SharingWay kNumpyMethod{"numpy()", &PyExc_TypeError, Reader::kHost};
+inline const SharingWay kArrow{"__arrow_c_array__", &PyExc_AttributeError, Reader::kHost};
+inline const SharingWay kArrayInterface{"__array_interface__", &PyExc_AttributeError, Reader::kHost,
+                                        /*gives_owner=*/false};
+inline const SharingWay kCudaArrayInterface{"__cuda_array_interface__", &PyExc_AttributeError,
+                                            Reader::kCuda, /*gives_owner=*/false};
 }  // namespace sharing
 
 /// Throws the exception of the way unless it may give the memory of the array to others: the other

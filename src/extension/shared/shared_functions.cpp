@@ -198,8 +198,8 @@ Ref shared_find(PyObject* module, PyObject* x) {
 }
 
 Ref shared_send(PyObject*, PyObject* x) {
-  static constexpr SharingWay kHandle{"a handle", &PyExc_BufferError, SharingWay::Reader::kHost};
-  static constexpr SharingWay kOnDevice{"a handle", &PyExc_BufferError, SharingWay::Reader::kAny};
+  static const SharingWay kHandle{"a handle", &PyExc_BufferError, SharingWay::Reader::kHost};
+  static const SharingWay kOnDevice{"a handle", &PyExc_BufferError, SharingWay::Reader::kAny};
   const core::ArrayView view = view_of_any(x);
   if (runtime::is_shared(view)) {
     require_sharing(x, kOnDevice);
