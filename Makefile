@@ -263,7 +263,7 @@ gate-gpu-nodevice: $(VENV)/build $(VENV)/test $(VENV)/headers ## the vendors' re
 gate-aarch64: $(VENV)/build ## the extension, C++ and Python tests for aarch64: a cross compiler, an emulator and an arm64 Python; TESTS="files" for some
 	$(BIN)/python tools/gates/aarch64 $(TESTS)
 
-gate-platforms: $(VENV)/build $(VENV)/audit $(VENV)/cross ## wheels for macOS and musl by a cross compiler, with their C++ tests as far as they run here; the C++ layers by clang with libc++ and by mingw-w64; P=aarch64-macos for one
+gate-platforms: $(VENV)/build $(VENV)/audit $(VENV)/cross ## wheels for macOS, Windows and musl by a cross compiler, with their C++ tests as far as they run here, under wine for Windows; the C++ layers by clang with libc++; P=aarch64-macos for one
 	$(BIN)/python tools/gates/platforms $(P)
 
 gate-new-pythons: $(VENV)/build $(VENV)/audit ## the whole suite with the abi3 wheel on CPythons that Debian has not released; P=3.14 for one, TESTS="files" for some

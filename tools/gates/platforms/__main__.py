@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """The gate `platforms`: other systems, processors and compilers, from this machine.
 
-For macOS and for Linux with musl, everything is compiled by zig's clang and linked, as the wheel is
-optimised; the modules' symbols are audited, and the wheel gets its tag. The C++ tests for musl run,
-those of another processor under emulation, and on this one the whole suite on a CPython built with
-musl. clang with libc++ and mingw-w64 compile the layers and
+For macOS, Windows and Linux with musl, everything is compiled by zig's clang and linked, as the
+wheel is optimised; the modules' symbols are audited, and the wheel gets its tag. The C++ tests for
+Windows run under wine, those for musl as they are, those of another processor under emulation, and
+on this one the whole suite on a CPython built with musl. clang with libc++ compiles the layers and
 their tests. `platforms NAME...` tries some; a table at the end says what was done.
 """
 
@@ -27,6 +27,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2] / "wheels"))
 import abi3
 import compilers
 import debian
+import windows
 from common import ROOT, TESTS, dlpack_include, ignore, output, pip, quiet, run, say, tool
 from cross import CPP
 from musl_python import VERSION, build_from_source, musl_python
@@ -48,30 +49,38 @@ NEED_PARTNERS = [TESTS / "package" / f"test_{name}.py" for name in ("docs", "ext
 Row = dict[str, str]
 
 
-def audit(platform: Zig, wheel: Path) -> str:
+def audit_symbols(platform: Zig, module: Path) -> None:
     """Fails if a module exports more than its entry point, or needs what neither CPython's stable
     ABI nor the system has."""
+    entry = f"PyInit_{module.name.split('.')[0]}"
+    exported = platform.symbols(module, "--extern-only", "--defined-only")
+    if exported != {entry}:
+        sys.exit(f"{module.name} exports {', '.join(sorted(exported ^ {entry}))}")
+    needed = platform.symbols(module, "--undefined-only", "--no-weak") - platform.system_symbols()
+    if foreign := {name for name in needed if not name.startswith(("Py", "_Py"))}:
+        sys.exit(f"{module.name} needs {', '.join(sorted(foreign))}")
+
+
+def audit(platform: Zig, wheel: Path, launcher: str | Path) -> str:
     folder = WORK / platform.name / "unpacked"
     with zipfile.ZipFile(wheel) as archive:
-        modules = [name for name in archive.namelist() if name.endswith(".so")]
-        archive.extractall(folder, modules)
-    known = platform.system_symbols()
+        names = [name for name in archive.namelist() if name.endswith((".so", ".pyd"))]
+        archive.extractall(folder, names)
+    modules = [folder / name for name in names]
     for module in modules:
-        entry = f"PyInit_{Path(module).name.split('.')[0]}"
-        exported = platform.symbols(folder / module, "--extern-only", "--defined-only")
-        if exported != {entry}:
-            sys.exit(f"{module} exports {', '.join(sorted(exported ^ {entry}))}")
-        needed = platform.symbols(folder / module, "--undefined-only", "--no-weak")
-        foreign = {name for name in needed - known if not name.startswith(("Py", "_Py"))}
-        if foreign:
-            sys.exit(f"{module} needs {', '.join(sorted(foreign))}")
+        if platform.is_windows:
+            windows.audit(module)
+        else:
+            audit_symbols(platform, module)
+    if platform.is_windows:
+        windows.load(modules, platform.c_compiler(), Path(launcher))
     run([sys.executable, "-m", "abi3audit", "--strict", "--summary", wheel])
     return f"{len(modules)} modules"
 
 
 def run_cpp_tests(platform: Zig, tree: Path) -> str:
     """Runs the C++ tests; under emulation those of code that depends on the processor."""
-    chosen = ["-R", f"^({'|'.join(CPP)})$"] if platform.test_launcher() else []
+    chosen = ["-R", f"^({'|'.join(CPP)})$"] if platform.emulator() else []
     ctest = [tool("ctest"), "--test-dir", tree, *chosen, "-E", "needs_no_python"]
     quiet([*ctest, "--output-on-failure"])
     total = output([*ctest, "--show-only"]).splitlines()[-1]
@@ -121,17 +130,30 @@ def run_python_tests(platform: Zig, wheel: Path) -> str:
     return text.splitlines()[-1]
 
 
+def prepare_windows(platform: Zig) -> tuple[Path, Path, str]:
+    """The toolchain, what runs the tests, and what was compiled with it: the public headers."""
+    toolchain = platform.write_toolchain(windows.python())
+    say(f"{platform.name}: the public headers")
+    headers = compilers.compile_headers(compilers.Compiler(platform.name, platform.folder / "c++"))
+    return toolchain, windows.write_launcher(platform.folder), f", {headers} headers"
+
+
 def try_zig(platform: Zig) -> Row:
-    say(f"{platform.name}: a wheel")
     kind = platform.name
+    toolchain, launcher, headers = (
+        prepare_windows(platform)
+        if platform.is_windows
+        else (platform.write_toolchain(), platform.emulator(), "")
+    )
+    say(f"{platform.name}: a wheel")
     wheel = build_wheel(
         kind,
         interpreters()["abi3"],
-        CMAKE_TOOLCHAIN_FILE=platform.write_toolchain(),
+        CMAKE_TOOLCHAIN_FILE=toolchain,
         REFARRAY_DEVELOPER="ON",
         REFARRAY_LTO="OFF",
         REFARRAY_TESTS="OFF" if platform.is_apple else "ON",
-        CMAKE_TEST_LAUNCHER=platform.test_launcher(),
+        CMAKE_TEST_LAUNCHER=launcher,
     )
     tree = ROOT / "build" / f"wheel-{kind}"
     quiet(
@@ -139,32 +161,32 @@ def try_zig(platform: Zig) -> Row:
     )
     (wheel,) = wheel.parent.glob("*.whl")
     row = {
-        "compiled": f"{len(list(tree.rglob('*.o')))} objects",
+        "compiled": f"{len([*tree.rglob('*.o'), *tree.rglob('*.obj')])} objects{headers}",
         "linked": f"{wheel.name}, {wheel.stat().st_size / 1e6:.2f} MB",
-        "audited": audit(platform, wheel),
+        "audited": audit(platform, wheel, launcher),
     }
     if not platform.is_apple:
         row["C++ tests"] = run_cpp_tests(platform, tree)
-    if not platform.is_apple and not platform.test_launcher():
+    if platform.system == "linux-musl" and not platform.emulator():
         row["Python tests"] = run_python_tests(platform, wheel)
     return row
 
 
 ZIG = [
     Zig("aarch64", "macos"),
+    Zig("x86_64", "windows"),
     Zig("x86_64", "macos"),
     Zig("x86_64", "linux-musl"),
     Zig("aarch64", "linux-musl"),
 ]
 PLATFORMS: dict[str, Callable[[], Row]] = {
-    "mingw-w64": lambda: compilers.try_compiler(compilers.mingw()),
     "clang": lambda: compilers.try_compiler(compilers.clang()),
+    **{each.name: partial(try_zig, each) for each in ZIG},
     "s390x": lambda: compilers.try_compiler(compilers.gcc("s390x", emulated=True)),
     # SSE rounds once, the x87 unit twice.
     "i686": lambda: compilers.try_compiler(
         compilers.gcc("i686", "-msse2", "-mfpmath=sse", emulated=False)
     ),
-    **{each.name: partial(try_zig, each) for each in ZIG},
 }
 
 

@@ -36,6 +36,17 @@ set(CMAKE_RANLIB "{folder}/ranlib")
 set(CMAKE_OSX_SYSROOT "")
 set(CMAKE_SKIP_RPATH ON)  # zig's linker has no such option for macOS
 """
+#: Of Windows: what a Python there has. Without Python_LIBRARY, which no module is linked with,
+#: FindPython asks this machine's Python for libraries; the last it takes from the libraries' names.
+FOR_WINDOWS = """
+set(CMAKE_RC_COMPILER "{folder}/rc")
+set(Python_INCLUDE_DIR "{python}/include" CACHE PATH "" FORCE)
+set(Python_LIBRARY "{python}/python3.lib" CACHE FILEPATH "" FORCE)
+set(Python_SABI_LIBRARY "{python}/python3.lib" CACHE FILEPATH "" FORCE)
+set(Python_FREE_THREADED OFF CACHE BOOL "" FORCE)
+"""
+#: What CMake calls the system that zig calls so.
+SYSTEMS = {"macos": "Darwin", "linux-musl": "Linux", "windows": "Windows"}
 
 
 @functools.cache
@@ -58,7 +69,8 @@ def llvm(name: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Zig:
-    """A system and processor as zig calls them: `macos` or `linux-musl`; `aarch64` or `x86_64`."""
+    """A system and processor as zig calls them: `macos`, `linux-musl` or `windows`; `aarch64` or
+    `x86_64`."""
 
     processor: str
     system: str
@@ -72,12 +84,18 @@ class Zig:
         return self.system == "macos"
 
     @property
+    def is_windows(self) -> bool:
+        return self.system == "windows"
+
+    @property
     def folder(self) -> Path:
         return WORK / self.name
 
     @property
     def target(self) -> str:
         """The flag -mmacosx-version-min is ignored."""
+        if self.is_windows:
+            return f"{self.name}-gnu"
         return f"{self.name}.{MACOS}" if self.is_apple else self.name
 
     @property
@@ -85,24 +103,26 @@ class Zig:
         """The platform tag of a wheel."""
         if self.is_apple:
             return f"macosx_{MACOS.replace('.', '_')}_{APPLE_NAMES[self.processor]}"
-        return f"musllinux_1_2_{self.processor}"
+        return "win_amd64" if self.is_windows else f"musllinux_1_2_{self.processor}"
 
-    def write_toolchain(self) -> Path:
-        """Writes the tools and CMake's toolchain file, which names them."""
+    def write_toolchain(self, python: Path | None = None) -> Path:
+        """Writes the tools and CMake's toolchain file, which names them. `python`: of Windows."""
         self.folder.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, str(Path(__file__).with_name("zig_compiler.py"))]
         command += [str(zig()), "c++", "-target", self.target]
         if self.is_apple:
             command += ["--link", *self.link_command()]
         self.write_script("c++", *command, "--")
-        for tool in ("ar", "ranlib"):
+        for tool in ("ar", "ranlib", "rc"):
             self.write_script(tool, str(zig()), tool)
         toolchain = self.folder / "toolchain.cmake"
         text = TOOLCHAIN.format(
-            system="Darwin" if self.is_apple else "Linux",
+            system=SYSTEMS[self.system],
             processor=APPLE_NAMES[self.processor] if self.is_apple else self.processor,
             folder=self.folder,
         )
+        if python is not None:
+            text += FOR_WINDOWS.format(folder=self.folder, python=python)
         toolchain.write_text(text, encoding="utf-8")
         return toolchain
 
@@ -144,7 +164,7 @@ class Zig:
         stub = zig().parent / "lib" / "libc" / "musl" / "libc.S"
         return set(re.findall(r"^(?:\.globl|\.weak|WEAK\w+) (\w+)", stub.read_text("utf-8"), re.M))
 
-    def test_launcher(self) -> str:
+    def emulator(self) -> str:
         """The emulator of another processor's Linux; empty for this one's, and for macOS."""
         if self.is_apple or self.processor == platform.machine():
             return ""
