@@ -12,16 +12,20 @@ FOLDER = TOOLS / "gates"
 
 
 def load_tool(name: str) -> Any:
-    """tools/NAME.py under another module name: a package `coverage` exists."""
-    spec = importlib.util.spec_from_file_location(f"{name}_tool", TOOLS / f"{name}.py")
+    """tools/NAME.py under another module name: a package `coverage` exists. It finds the modules
+    beside it and those of gates."""
+    path = TOOLS / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"{name}_tool", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(FOLDER))
+    folders = [str(path.parent), str(FOLDER)]
+    sys.path[:0] = folders
     try:
         sys.modules[spec.name] = module  # dataclasses look the module up there
         spec.loader.exec_module(module)
     finally:
-        sys.path.remove(str(FOLDER))
+        for folder in folders:
+            sys.path.remove(folder)
     return module
 
 
