@@ -6,6 +6,8 @@
 #include <cstring>
 #include <span>
 
+#include "core/error.hpp"
+
 #if defined(_WIN32)
 #include <random>
 #else
@@ -13,20 +15,25 @@
 #include <unistd.h>
 #endif
 
-#include "core/error.hpp"
-
 namespace refarray::core {
 
-/// Fills at most 256 bytes. Throws kBuffer if the system gives none.
-inline void fill_random(std::span<std::uint8_t> out) {
+// fill_random() fills at most 256 bytes. It throws kBuffer if the system gives none.
+
 #if defined(_WIN32)
+
+inline void fill_random(std::span<std::uint8_t> out) {
   std::random_device source;
   for (std::uint8_t& byte : out) byte = static_cast<std::uint8_t>(source());
+}
+
 #else
-  // std::random_device of newer C++ libraries calls functions that an old glibc lacks.
+
+/// Not by std::random_device: that of new C++ libraries calls functions that an old glibc lacks.
+inline void fill_random(std::span<std::uint8_t> out) {
   if (getentropy(out.data(), out.size()) != 0)
     fail(Fault::kBuffer, "getentropy() failed: ", std::strerror(errno));
-#endif
 }
+
+#endif
 
 }  // namespace refarray::core
