@@ -57,13 +57,17 @@ def python() -> Path:
     return prefix
 
 
+def write_script(path: Path, *words: str) -> None:
+    path.write_text(f'#!/bin/sh\n{" ".join(words)} "$@"\n', encoding="utf-8")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
 def wine() -> Path:
-    """The packages of wine, whose script of the server names the folder of an installation."""
-    packages = debian.unpacked([], WINE, "main")
-    server = packages / "usr" / "lib" / "wine" / "wineserver"
-    text = server.read_text(encoding="utf-8").replace("=/usr/lib", f"={packages}/usr/lib")
-    server.write_text(text, encoding="utf-8")
-    return packages / "usr"
+    """The packages of wine. Their own script of the server names the folder of an installation."""
+    packages = debian.unpacked([], WINE, "main") / "usr"
+    folder = packages / "lib" / "wine"
+    write_script(folder / "wineserver", f"exec '{folder}/wineserver64' -p0")  # ends with the last
+    return packages
 
 
 def write_launcher(folder: Path) -> Path:
@@ -78,10 +82,8 @@ def write_launcher(folder: Path) -> Path:
         "LD_LIBRARY_PATH": libraries,
     }
     words = [f"{name}='{value}'" for name, value in variables.items()]
-    words += ["exec", f"'{packages / 'lib' / 'wine' / 'wine64'}'", '"$@"']
     script = folder / "wine.sh"
-    script.write_text(f"#!/bin/sh\n{' '.join(words)}\n", encoding="utf-8")
-    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    write_script(script, *words, f"exec '{packages}/lib/wine/wine64'")
     make_windows(script, folder / "wine", packages / "x86_64-w64-mingw32" / "lib" / "zlib1.dll")
     return script
 
