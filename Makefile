@@ -41,7 +41,7 @@ test: ## 16 minutes: C++ tests, the abi3 wheel on the oldest and newest CPython 
 	  $(MAKE) --no-print-directory ctest; status=$$?; wait; cat build/environments.txt; \
 	  $(MAKE) --no-print-directory --keep-going abi3 pytest LAYERS=$(abspath build/cpp) && exit $$status
 
-check: $(VENV)/package $(VENV)/test $(VENV)/partners $(VENV)/dev ## 8 minutes: formatting, linters, types, house rules, a build with warnings as errors
+check: $(VENV)/package $(VENV)/test $(VENV)/partners $(VENV)/dev ## 16 minutes: formatting, linters, types, house rules, a build with warnings as errors
 	echo "== clang-format"
 	$(BIN)/clang-format --dry-run -Werror $(CPP_SOURCES)
 	echo "== ruff"
@@ -89,7 +89,7 @@ docs: $(VENV)/package $(VENV)/docs ## 6 minutes: build the manual into docs/_bui
 bench: ## 5 minutes: benchmarks, B=exchange (default) copies ops growth shared footprint abi threads gpu; SAVE=1 records the result
 	$(MAKE) --no-print-directory bench-$(or $(B),exchange)
 
-wheels: $(VENV)/build $(VENV)/audit ## 10 minutes: the sdist, and audited wheels for the CPythons on this machine, into dist/
+wheels: $(VENV)/build $(VENV)/audit ## 13 minutes: the sdist, and audited wheels for the CPythons on this machine, into dist/
 	$(BIN)/python tools/wheels $(OBJECTS)
 
 lock: ## 1 minute: renew tools/locks: the newest versions that pyproject.toml allows, for each supported CPython

@@ -8,7 +8,7 @@
 
 namespace refarray::core {
 namespace {
-std::mutex shared_owner;  // not constinit: mingw's has no constexpr constructor
+std::mutex shared_owner;
 }
 
 constinit thread_local Scratch::Stack Scratch::of_thread_{};
