@@ -17,6 +17,8 @@ function(refarray_compile target)
   # The linker drops unused functions of a layer; calls into the interpreter skip the PLT.
   target_compile_options(${target} PRIVATE -ffunction-sections -fdata-sections
                          $<$<NOT:$<PLATFORM_ID:Darwin,Windows>>:-fno-plt>)
+  # -ffp-contract=off: a multiply and add is fused where the source says so, also where the processor always has it.
+  target_compile_options(${target} PRIVATE -ffp-contract=off)
   if(WIN32)
     # More sections than an object of Windows has by default. Its headers define min() and max() as macros.
     target_compile_options(${target} PRIVATE -Wa,-mbig-obj)
@@ -25,9 +27,8 @@ function(refarray_compile target)
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     # With g++ -Wconversion leaves signs out, in C++. clang does not know `GCC ivdep`, and checks for overlap at run time.
     # libstdc++ 12 calls functions that it deprecates. A lambda's capture may be a constant in one template instance only.
-    # g++ fuses no multiply and add in ISO mode.
     target_compile_options(${target} PRIVATE -Wno-sign-conversion -Wno-unknown-pragmas -Wno-deprecated-declarations
-                           -Wno-unused-lambda-capture -ffp-contract=off)
+                           -Wno-unused-lambda-capture)
   endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     # g++ 12 wrongly warns of overlapping copies inside std::string's operator+ (bug 105651).
