@@ -140,7 +140,7 @@ bool is_other_order(PyObject* name) {
   core::fail(Fault::kValue, "byteorder must be 'little' or 'big', not ", short_repr(name));
 }
 
-/// Copies a row-major array with the bytes of each number in reverse order.
+/// Copies a row-major array of at least one element with the bytes of each number in reverse order.
 core::Array reverse_bytes(const core::ArrayView& array) {
   const std::int64_t width = array.dtype.bits / (array.dtype.is_complex() ? 16 : 8);
   const std::int64_t shape[] = {array.nbytes() / width, width}, strides[] = {width, -1};
@@ -170,11 +170,11 @@ Ref rebuild(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
     core::fail(Fault::kType, "readonly must be True or False, not ", short_repr(args[4]));
   }
   const bool readonly = args[4] == Py_True;
-  const bool reversed = is_other_order(args[5]) && dtype.bits > 8;  // fewer bits have no order
+  const bool is_reversed = is_other_order(args[5]) && dtype.bits > 8;  // fewer have no order
   if (state.modes.off_host)
     note_transfer(core::nbytes_of(core::checked_size(shape.span()), dtype), /*with_host=*/true);
   Ref out = array_over_bytes(state, buffer, dtype, shape.span(), readonly);
-  if (reversed) {
+  if (is_reversed && view_of(out.get()).size() > 0) {
     core::Array copy = reverse_bytes(view_of(out.get()));
     copy.readonly = readonly;
     out = make_array(state, std::move(copy));
