@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -113,12 +113,17 @@ class DeviceFixture:
         """A context manager: the library uses that stream."""
         return self.eval(self.on.use.format("_s") if self.on.use else "", _s=stream)
 
+    def writing_on(self, stream: Any) -> Any:
+        """The same; a library without a current stream is given each one."""
+        return self.working_on(stream) if self.on.use else nullcontext()
+
     def write(self, array: Any, source: Any, stream: Any) -> None:
         """Copies `source` into `array` on a stream."""
         if not self.on.write:
             raise NotApplicable(f"the adapter of {self.subject.name} has no write on a stream")
-        with self.working_on(stream), subject_code():
-            exec(self.on.write.format("_x", "_y"), {**self.namespace, "_x": array, "_y": source})
+        with self.writing_on(stream), subject_code():
+            names = {**self.namespace, "_x": array, "_y": source, "_s": stream}
+            exec(self.on.write.format("_x", "_y", "_s"), names)
 
     def read(self, array: Any, stream: Any) -> Any:
         """A copy of an array, made on a stream."""
@@ -177,13 +182,19 @@ class DeviceFixture:
         show = [] if self.checker is None else ["print(*fakegpu.trace(), sep='\\n')"]
         return "\n".join([*load, self.subject.imports, *lines, *show])
 
-    def repro_pending(self, *lines: str, device: int = 0, kind: str = "") -> str:
-        """The same for an array `x` whose last write, on stream `s`, may be unfinished."""
+    def repro_write(self, *then: str) -> str:
+        """The write of `y` to `x` on stream `s` in a repro, and what is done on that stream."""
+        use = f"with {self.on.use.format('s')}: " if self.on.use else ""
+        return use + "; ".join([self.on.write.format("x", "y", "s"), *then])
+
+    def repro_pending(self, *lines: str, device: int = 0, kind: str = "", then: str = "") -> str:
+        """The same for an array `x` whose last write, on stream `s`, may be unfinished; `then` is
+        done on that stream."""
         text = self.text(device)
         return self.repro(
             f"x = {getattr(self.on, kind) if kind else text}; y = {text}; "
             f"s = {self.on.stream.format(device)}; t = {self.on.stream.format(device)}",
-            f"with {self.on.use.format('s')}: {self.on.write.format('x', 'y')}",
+            self.repro_write(*filter(None, [then])),
             *lines,
         )
 

@@ -33,20 +33,21 @@ def check_on_devices(
     *,
     vendors: tuple[str, ...] = BOTH,
     value: Any = None,
+    **more: Any,
 ) -> Callable[[Callable[..., CheckResult]], Callable[..., CheckResult]]:
     """Registers the decorated function as one case for each vendor. It is called with a
-    DeviceFixture, the subject, and `value` unless that is None."""
+    DeviceFixture, the subject, and `value` unless that is None. `more` is check()'s."""
 
     def register(probe: Callable[..., CheckResult]) -> Callable[..., CheckResult]:
-        more = () if value is None else (value,)
+        given = () if value is None else (value,)
         for vendor in vendors:
 
             @wraps(probe)
             def on_vendor(subject: Any, vendor: str = vendor) -> CheckResult:
                 with on_device(subject, vendor) as fixture:
-                    return probe(fixture, subject, *more)
+                    return probe(fixture, subject, *given)
 
-            check(name, f"{vendor}-{case}", expected, devices=True)(on_vendor)
+            check(name, f"{vendor}-{case}", expected, devices=True, **more)(on_vendor)
         return probe
 
     return register

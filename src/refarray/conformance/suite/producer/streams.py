@@ -80,10 +80,10 @@ def stream_value_waits(
     fixture: DeviceFixture, producer: Producer, row: tuple[Any, int, str]
 ) -> CheckResult:
     value, stream, name = row
-    with fixture.pending() as pending:
+    with fixture.pending() as pending, fixture.writing_on(pending.stream):
         export = export_for(producer, fixture, pending.array, value)
         held = fixture.follows(pending, export, stream)
-    repro = fixture.repro_pending(export_line(value))
+    repro = fixture.repro_pending(then=export_line(value))
     return CheckResult(held, order_observed(held, name), repro)
 
 
@@ -100,6 +100,7 @@ for _id, _vendor, _case, _value, _stream, _name in DEFAULT_STREAMS:
         *(_id, _case, f"stream={_value}: {_name} waits for unfinished work"),
         vendors=(_vendor,),
         value=(_value, _stream, _name),
+        same_as=(f"STRM-02[producer-{_vendor}-handle]",),
     )(stream_value_waits)
 
 
@@ -117,24 +118,37 @@ def export_by_handle(
 
 @check_on_devices("STRM-02", "handle", "a stream that is passed waits for unfinished work")
 def passed_stream_waits(fixture: DeviceFixture, producer: Producer) -> CheckResult:
-    with fixture.pending() as pending:
+    with fixture.pending() as pending, fixture.writing_on(pending.stream):
         held, elsewhere, _ = export_by_handle(fixture, producer, pending)
     if elsewhere:
         raise NotApplicable("another stream waits: STRM-09 and STRM-11 judge that")
+    repro = fixture.repro_pending(then=export_line(handle_of(fixture)))
+    return CheckResult(held, order_observed(held, "the stream"), repro)
+
+
+@check_on_devices(
+    "STRM-02",
+    "left",
+    "the same after the library has left the stream of that work",
+    level="DISPUTED",  # libraries leave the order of their own streams to their users
+    rules="2026.2",
+)
+def passed_stream_waits_for_left_one(fixture: DeviceFixture, producer: Producer) -> CheckResult:
+    with fixture.pending() as pending:
+        held, _, _ = export_by_handle(fixture, producer, pending)
     repro = fixture.repro_pending(export_line(handle_of(fixture)))
     return CheckResult(held, order_observed(held, "the stream"), repro)
 
 
 @check_on_devices("STRM-02", "again", "a second export waits for work queued after the first")
 def passed_stream_waits_again(fixture: DeviceFixture, producer: Producer) -> CheckResult:
-    with fixture.pending() as pending:
+    with fixture.pending() as pending, fixture.writing_on(pending.stream):
         if not export_by_handle(fixture, producer, pending)[0]:
             raise NotApplicable("the first does not wait: the case before judges that")
         fixture.write(pending.array, pending.source, pending.stream)
         held, _, _ = export_by_handle(fixture, producer, pending)
     export = export_line(handle_of(fixture))
-    again = f"with {fixture.on.use.format('s')}: {fixture.on.write.format('x', 'y')}"
-    repro = fixture.repro_pending(export, again, export)
+    repro = fixture.repro_pending(fixture.repro_write(export), then=export)
     return CheckResult(held, order_observed(held, "the stream"), repro)
 
 
@@ -144,12 +158,12 @@ HANDLE = "above 2 the number is that stream's address"
 @check_on_devices("STRM-09", "handle", HANDLE, vendors=("cuda",))
 @check_on_devices("STRM-11", "handle", HANDLE, vendors=("rocm",))
 def number_is_a_handle(fixture: DeviceFixture, producer: Producer) -> CheckResult:
-    with fixture.pending() as pending:
+    with fixture.pending() as pending, fixture.writing_on(pending.stream):
         held, elsewhere, stream = export_by_handle(fixture, producer, pending)
     if not held and not elsewhere:
         raise NotApplicable("no stream waits: STRM-02 judges that")
     observed = f"stream={stream:#x}: {'it' if held else 'the legacy default stream'} waits"
-    return CheckResult(held, observed, fixture.repro_pending(export_line(handle_of(fixture))))
+    return CheckResult(held, observed, fixture.repro_pending(then=export_line(handle_of(fixture))))
 
 
 @check_on_devices("STRM-03", "handle", "the export returns before the work is done")
@@ -230,14 +244,20 @@ def stream_is_not_kept(fixture: DeviceFixture, producer: Producer) -> CheckResul
     return CheckResult(held, observed, fixture.repro_pending(destroy))
 
 
-@check_on_devices("STRM-17", "to-host", "a stream together with dl_device of the host is refused")
+@check_on_devices(
+    "STRM-17",
+    "to-host",
+    "a stream together with dl_device of the host is refused",
+    level="DISPUTED",  # the sentence may bind the consumer, and CuPy and PyTorch use the stream
+)
 def stream_with_host_device(fixture: DeviceFixture, producer: Producer) -> CheckResult:
     array = fixture.array()
     if producer.export(fixture.text(), array, dl_device=(1, 0), **VERSIONED).error is not None:
         raise NotApplicable("it makes no copies for the host")
     stream = fixture.foreign()
     export = producer.export(fixture.text(), array, dl_device=(1, 0), stream=stream, **VERSIONED)
-    repro = fixture.repro(f"print({export.call})")
+    call = f"{fixture.text()}.__dlpack__(dl_device=(1, 0), stream={handle_of(fixture)})"
+    repro = fixture.repro(f"t = {fixture.on.stream.format(0)}", f"print({call})")
     return CheckResult(export.error is not None, f"{export}", repro)
 
 
@@ -260,9 +280,10 @@ def current_device_is_restored(fixture: DeviceFixture, producer: Producer) -> Ch
 
 
 def export_during_capture(
-    fixture: DeviceFixture, producer: Producer, stream: int, value: int, array: Any
+    fixture: DeviceFixture, producer: Producer, stream: int, array: Any, value: int, line: str
 ) -> CheckResult:
-    """Whether an export with `stream=value` leaves a capture of `stream` valid."""
+    """Whether an export with `stream=value`, in a repro `line`, leaves a capture of `stream`
+    valid."""
     fixture.driver.call("capture", stream, 0)
     try:
         export = producer.export(fixture.text(), array, stream=value, **VERSIONED)
@@ -273,13 +294,14 @@ def export_during_capture(
     if not code:
         fixture.driver.call("graph", graph.value)
     observed = f"{export}; the capture {f'is invalid: {code}' if code else 'goes on'}"
-    repro = fixture.repro_pending("# while a stream is captured:", export_line(value))
+    repro = fixture.repro_pending("# while a stream is captured:", line)
     return CheckResult(export.error is None and code == 0, observed, repro)
 
 
 @check_on_devices("STRM-21", "minus-1", "an export with stream=-1 leaves a running capture valid")
 def capture_survives_minus_1(fixture: DeviceFixture, producer: Producer) -> CheckResult:
-    return export_during_capture(fixture, producer, fixture.foreign(), -1, fixture.array())
+    stream, array = fixture.foreign(), fixture.array()
+    return export_during_capture(fixture, producer, stream, array, -1, export_line(-1))
 
 
 @check_on_devices(
@@ -293,7 +315,9 @@ def capture_survives_own_stream(fixture: DeviceFixture, producer: Producer) -> C
     fixture.write(array, source, stream)
     fixture.driver.use(0)
     fixture.driver.call("all")
-    return export_during_capture(fixture, producer, handle, handle, array)
+    line = export_line(handle_of(fixture, "s"))
+    with fixture.writing_on(stream):
+        return export_during_capture(fixture, producer, handle, array, handle, line)
 
 
 def host_memory_is_ready(fixture: DeviceFixture, producer: Producer, kind: str) -> CheckResult:
