@@ -55,6 +55,11 @@ class Given:
             or device == 0
         )
 
+    @property
+    def for_readers(self) -> bool:
+        """Whether only a consumer that reads the data has to refuse it."""
+        return self.foreign or self.id in {"DTYPE-07", "DTYPE-08"}
+
     def shows_support(self, device: str) -> bool:
         """Whether an imported array on `device` shows that the consumer supports that device."""
         return self.id in {"DEV-07", "DEV-10"} and device not in {"", "cpu"}

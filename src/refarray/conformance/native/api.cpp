@@ -96,8 +96,9 @@ extern "C" void collect_error(void* context, const char* kind, const char* messa
   static_cast<Errors*>(context)->emplace_back(kind, message);
 }
 
-/// Returns (code, Owned or None, [(kind, message), ...]). `thread`: call it in a native thread
-/// while this thread keeps the GIL.
+/// Returns (code, Owned or None, [(kind, message), ...]). An exception that a failed call leaves
+/// pending is cleared: SetError may set one. `thread`: call it in a native thread while this thread
+/// keeps the GIL.
 PyObject* api_allocate(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded([&] {
     static const char* names[] = {"prototype", "set_error", "thread", nullptr};
@@ -121,6 +122,8 @@ PyObject* api_allocate(PyObject* self, PyObject* args, PyObject* kwargs) {
       std::thread(allocate).join();
     } else {
       allocate();
+      if (code == 0) succeeded(code);
+      PyErr_Clear();
     }
     Ref out = made == nullptr ? Ref(Py_NewRef(Py_None))
                               : new_owned(state_from(self).owned_type, made, true);

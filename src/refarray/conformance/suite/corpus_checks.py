@@ -24,9 +24,6 @@ from refarray.conformance.harness.provocation import provoked
 from refarray.conformance.requirements import Level, Role
 from refarray.conformance.suite.handles import OFFSET_KEPT, handle_is_kept, start_is_kept
 
-DATA_READERS_ONLY = {"DTYPE-07", "DTYPE-08"}
-"""Requirements that bind only consumers that read the data."""
-
 
 def right_content(found: Import, given: Given) -> tuple[bool, str]:
     """Whether an import has the expected shape and values, and the observation."""
@@ -114,7 +111,7 @@ def deleter_result(
 def import_given(consumer: Consumer, given: Given, door: str = "") -> CheckResult:
     """Lets the consumer import one tensor of the corpus, and drops the result. With the door BARE
     it takes the capsule itself."""
-    if consumer.subject.carrier and (given.foreign or given.id in DATA_READERS_ONLY):
+    if consumer.subject.carrier and given.for_readers:
         raise NotApplicable(f"{consumer.subject.name} carries every dtype and device")
     if given.fields.get("versioned") is False and not consumer.takes_legacy:
         raise NotApplicable("it takes no legacy capsules")

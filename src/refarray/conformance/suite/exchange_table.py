@@ -100,3 +100,11 @@ def allocate(producer: Producer, prototype: Any, **keywords: Any) -> tuple[int, 
     api = table_with(producer, "allocator")
     out: tuple[int, Any, list[Any]] = api.allocate(prototype, **keywords)
     return out
+
+
+def require_allocator(producer: Producer) -> None:
+    """NotApplicable if the allocator refuses an ordinary array, as a library without arrays of its
+    own does."""
+    code, _, errors = allocate(producer, _adversary.make(shape=(2, 3)))
+    if code != 0:
+        raise NotApplicable(f"it allocates nothing: {errors}")
