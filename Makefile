@@ -101,8 +101,10 @@ lock: ## 1 minute: renew tools/locks: the newest versions that pyproject.toml al
 	done
 	git diff --stat -- tools/locks
 
-findings: ## run the conformance kit on the newest release of every library and compare with the register; LIBRARY=torch for one, UPGRADE=torch beyond the lock, PYTHON=python3.11 for the oldest CPython's
-	$(MAKE) --no-print-directory VENV=build/findings/$(notdir $(FINDINGS_PYTHON)) PYTHON=$(FINDINGS_PYTHON) findings-here
+# The lock holds an older PyTorch than the newest, of which the register is.
+findings: UPGRADE ?= $(filter torch,$(or $(LIBRARY),torch))
+findings: ## 20 minutes: run the conformance kit on the newest release of every library and compare with the register; LIBRARY=torch for one, UPGRADE= not beyond the lock, PYTHON=python3.11 for the oldest CPython's
+	$(MAKE) --no-print-directory VENV=build/findings/$(notdir $(FINDINGS_PYTHON)) PYTHON=$(FINDINGS_PYTHON) UPGRADE="$(UPGRADE)" findings-here
 
 .PHONY: findings-here
 findings-here: $(VENV)/package $(VENV)/test $(VENV)/partners

@@ -54,11 +54,15 @@ class Library:
     """Its environment in tools/gates/partners; this interpreter's by default."""
     requires: tuple[str, ...] = ()
     """The packages of an environment of its own, for a library that only this program runs."""
+    on_device: bool = False
+    """Whether its arrays need a device: it runs when it is named, in this interpreter's
+    environment."""
 
 
 LIBRARIES = [
     *(Library(name) for name in ("numpy", "torch", "jax", "jax_two_devices", "tvm_ffi")),
-    Library("array_api_strict"),
+    *(Library(name) for name in ("array_api_strict", "cuda_core")),
+    Library("cupy", on_device=True),
     *(Library(name) for name in ("pyarrow", "pyarrow_tensor", "mpi4py")),
     Library("nanobind", subject="partners.nanobind.subject:NANOBIND"),
     *(Library(name, environment=name) for name in ("tensorflow", "tvm", "mxnet", "dgl", "dali")),
@@ -278,7 +282,8 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("libraries", metavar="LIBRARY", nargs="*")
     chosen = parser.parse_args(arguments)
-    wanted = [each for each in LIBRARIES if not chosen.libraries or each.name in chosen.libraries]
+    names = chosen.libraries or [each.name for each in LIBRARIES if not each.on_device]
+    wanted = [each for each in LIBRARIES if each.name in names]
     if unknown := set(chosen.libraries) - {each.name for each in LIBRARIES}:
         print(f"unknown library: {', '.join(sorted(unknown))}")
         return 2

@@ -32,9 +32,10 @@ class OnDevice:
     handle: str = "{}.handle"
     """The handle of a stream, as an int."""
     use: str = ""
-    """A context manager that makes a stream the current one of the calling thread."""
+    """A context manager that makes a stream the current one of the calling thread. Empty: the
+    library has none."""
     write: str = ""
-    """A statement that copies array `{1}` into array `{0}` on the current stream."""
+    """A statement that copies array `{1}` into array `{0}` on stream `{2}`, the current one."""
     read: str = ""
     """A copy of an array, made on the current stream."""
     pinned: str = ""
@@ -92,9 +93,33 @@ def of_cupy(rocm: str) -> OnDevice:
     )
 
 
+def of_cuda_core() -> OnDevice:
+    """Views of cuda.core's memory. It has no current stream: each call names its stream."""
+    nbytes = 4 * COUNT
+
+    def of(memory: str) -> str:
+        return (
+            f"(dev := cc.Device({{}}), dev.set_current(), work := dev.create_stream(), "
+            f"mem := {memory}.allocate({nbytes}, stream=work), "
+            "mem.fill(bytes.fromhex('0000803f'), stream=work), work.sync(), "
+            f"View.from_buffer(mem, ({COUNT},), dtype=np.dtype('f4')))[6]"
+        )
+
+    return OnDevice(
+        array=of("dev"),
+        there="cc.Device(0)",
+        stream="(dev := cc.Device({}), dev.set_current(), dev.create_stream())[2]",
+        handle="int({}.handle)",
+        write="{0}.exporting_obj.copy_from({1}.exporting_obj, stream={2})",
+        managed=of("cc.ManagedMemoryResource()").format(0),
+        simulated=True,
+    )
+
+
 REFARRAY = MappingProxyType({vendor: of_refarray(vendor) for vendor in ("cuda", "rocm")})
 TORCH = MappingProxyType({"cuda": of_torch("cuda"), "rocm": of_torch("hip")})
 CUPY = MappingProxyType({"cuda": of_cupy("not "), "rocm": of_cupy("")})
+CUDA_CORE = MappingProxyType({"cuda": of_cuda_core()})
 
 _simulation: list[ModuleType] = []  # fakegpu, once this process has loaded its drivers
 

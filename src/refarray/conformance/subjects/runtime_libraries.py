@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from refarray.conformance.subjects.subject import CONTIGUOUS, DTYPES, Subject, array_api, of_numpy
+from refarray.conformance.subjects import devices as on_devices
+from refarray.conformance.subjects.subject import (
+    CONTIGUOUS,
+    DTYPES,
+    KINDS,
+    Subject,
+    array_api,
+    of_numpy,
+)
 
 MLX = Subject(
     "mlx",
@@ -118,6 +126,31 @@ DPNP = Subject(
     through="numpy",
     note="its imports from the CPU are NumPy's arrays",
 )
+# An import names the stream to order; -1 asks for none, and is the only one for host memory.
+VIEW = "View.from_dlpack({}, stream_ptr=-1)"
+READ_ONLY = "np.broadcast_to(np.arange(6, dtype='f4'), 6)"
+CUDA_CORE = Subject(
+    "cuda_core",
+    "import numpy as np, cuda.core as cc; from cuda.core.utils import StridedMemoryView as View",
+    arrays=of_numpy(VIEW, *KINDS)
+    | {
+        "readonly": VIEW.format(READ_ONLY),
+        "readonly-strided": VIEW.format(f"{READ_ONLY}[::2]"),
+    },
+    big=VIEW.format("np.ones({}, dtype=np.float32)"),
+    dtype=VIEW.format("np.ones(3, dtype='{}')"),
+    ramp=VIEW.format("np.arange(37).astype('{}')"),
+    values="np.from_dlpack({}).tolist()",
+    strides="({0}.strides or ())",
+    dtypes=DTYPES[:14],
+    from_dlpack=VIEW,
+    distribution="cuda-core",
+    through="numpy",
+    carrier=True,
+    array_api=False,
+    devices=on_devices.CUDA_CORE,
+    note="StridedMemoryView, of NumPy's arrays and of memory on devices",
+)
 AWKWARD = Subject(
     "awkward",
     "import awkward as ak",
@@ -128,6 +161,7 @@ AWKWARD = Subject(
     note="a consumer only: its import is NumPy's",
 )
 RUNTIME_LIBRARIES = {
-    subject.name: subject for subject in (MLX, MLX_METAL, ONNXRUNTIME, WARP, PADDLE, DPNP, AWKWARD)
+    subject.name: subject
+    for subject in (MLX, MLX_METAL, ONNXRUNTIME, WARP, PADDLE, DPNP, CUDA_CORE, AWKWARD)
 }
 """The adapters by the name that the command line takes."""
