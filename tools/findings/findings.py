@@ -84,8 +84,8 @@ def environment_of(library: Library) -> Environment | None:
 
 def python_of(library: Library) -> tuple[str, dict[str, str]]:
     """The interpreter of a library and its environment variables."""
-    folder = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH", ""), str(ROOT / "tests")]))
-    variables = {**os.environ, "PYTHONPATH": folder}
+    folders = [os.environ.get("PYTHONPATH", ""), str(ROOT / "tests"), str(ROOT / "fakegpu")]
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, folders))}
     environment = environment_of(library)
     if environment is None:
         return sys.executable, variables
