@@ -22,6 +22,7 @@ from typing import Any
 import findings_page
 import records
 from findings_page import OLDEST, key, register
+from packaging.version import Version
 
 from refarray._hang_detector import run_to_end
 from refarray.conformance.repros import script
@@ -165,19 +166,24 @@ def rerun(library: Library, found: Finding) -> str:
     return f"SIGSEGV, as reported: {last}" if last.startswith("Segmentation fault") else last[:200]
 
 
-def newest(distribution: str) -> str:
-    """The newest release in the index, whatever Python it needs; "" if the index does not tell."""
+def newest(distribution: str, checked: str) -> str:
+    """The newest release in the index, whatever Python it needs; "" if the index does not tell. The
+    index shows only what has a file for this interpreter, which may be older than what was
+    checked."""
     command = [sys.executable, "-m", "pip", "index", "versions", distribution]
     command += ["--ignore-requires-python", "--disable-pip-version-check"]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     first = done.stdout.partition("\n")[0]
-    return first.rpartition("(")[2].removesuffix(")") if done.returncode == 0 else ""
+    if done.returncode != 0:
+        return ""
+    return max(first.rpartition("(")[2].removesuffix(")"), checked, key=Version)
 
 
 def measure(library: Library) -> dict[str, Any]:
     """The stored data of one library: counts by outcome, and deviations with their repros'
     results."""
     report = check(library)
+    version = report["subjects"][0]["version"]
     counts: dict[str, int] = {}
     deviations = []
     for found in report["findings"]:
@@ -192,8 +198,8 @@ def measure(library: Library) -> dict[str, Any]:
             found["again"] = again
     return {
         "name": library.name,
-        "version": report["subjects"][0]["version"],
-        "newest": newest(findings_page.distribution(library.name)),
+        "version": version,
+        "newest": newest(findings_page.distribution(library.name), version),
         "date": report["date"][:10],
         "python": report["environment"]["python"],
         "refarray": report["environment"]["refarray"],
