@@ -12,8 +12,6 @@
 namespace adversary {
 namespace {
 
-constexpr std::int64_t kMin64 = std::numeric_limits<std::int64_t>::min();
-constexpr std::int64_t kMax64 = std::numeric_limits<std::int64_t>::max();
 constexpr int kPoison = 0xDD;
 
 /// The behaviour of bf_getbuffer.
@@ -49,6 +47,10 @@ struct ExporterObject {
 
 ExporterObject& self_of(PyObject* self) { return struct_of<ExporterObject>(self); }
 
+Py_ssize_t to_size(PyObject* object) {
+  return static_cast<Py_ssize_t>(to_int(object, PY_SSIZE_T_MIN, PY_SSIZE_T_MAX));
+}
+
 /// None means NULL. The entries of a sequence get their own pages.
 IndexArray to_index_array(PyObject* value) {
   IndexArray out;
@@ -58,8 +60,7 @@ IndexArray to_index_array(PyObject* value) {
   const std::size_t bytes = out.count * sizeof(Py_ssize_t);
   out.entries = reinterpret_cast<Py_ssize_t*>(Pages(bytes + 1).last(bytes));
   for (std::size_t i = 0; i < out.count; ++i) {
-    out.entries[i] =
-        to_int(PyTuple_GET_ITEM(items.get(), static_cast<Py_ssize_t>(i)), kMin64, kMax64);
+    out.entries[i] = to_size(PyTuple_GET_ITEM(items.get(), static_cast<Py_ssize_t>(i)));
   }
   return out;
 }
@@ -99,9 +100,9 @@ struct Field {
 };
 constexpr Field kFields[] = {
     {"data", set_bytes},
-    {"data_offset", [](BufferSpec& s, PyObject* v) { s.data_offset = to_int(v, kMin64, kMax64); }},
-    {"len", [](BufferSpec& s, PyObject* v) { s.len = to_int(v, kMin64, kMax64); }},
-    {"itemsize", [](BufferSpec& s, PyObject* v) { s.itemsize = to_int(v, kMin64, kMax64); }},
+    {"data_offset", [](BufferSpec& s, PyObject* v) { s.data_offset = to_size(v); }},
+    {"len", [](BufferSpec& s, PyObject* v) { s.len = to_size(v); }},
+    {"itemsize", [](BufferSpec& s, PyObject* v) { s.itemsize = to_size(v); }},
     {"format", set_format},
     {"ndim",
      [](BufferSpec& s, PyObject* v) {

@@ -90,9 +90,10 @@ Ref only_real(PyObject* self, const char* what) {
 
 /// A list of null items, to be filled. Its MemoryError names the length.
 Ref new_list(std::int64_t length) {
-  Ref out = compat::new_list(static_cast<Py_ssize_t>(length));
+  const bool fits = std::in_range<Py_ssize_t>(length);
+  Ref out = fits ? compat::new_list(static_cast<Py_ssize_t>(length)) : Ref();
   if (out) return out;
-  if (PyErr_ExceptionMatches(PyExc_MemoryError) == 0) throw ErrorSet{};
+  if (fits && PyErr_ExceptionMatches(PyExc_MemoryError) == 0) throw ErrorSet{};
   compat::clear_raised();  // replaced by a message with the length
   core::fail(Fault::kMemory, "no memory for a list of ", length, " items");
 }

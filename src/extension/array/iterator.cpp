@@ -44,7 +44,7 @@ Ref next_item(PyObject* self) {
     if (index >= length) return {};
   } while (!position.compare_exchange_weak(index, index + 1, std::memory_order_relaxed));
   if (index % kItemsPerCheck == kItemsPerCheck - 1) check(calling<PyErr_CheckSignals>());
-  return array_item(cast(self).array, static_cast<Py_ssize_t>(index));
+  return array_item(cast(self).array, python_length(index));
 }
 
 Ref length_hint(PyObject* self, PyObject*) {

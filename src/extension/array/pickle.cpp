@@ -98,7 +98,7 @@ Ref bytearray(const char* data, Py_ssize_t size) {
 /// and for virtual devices, whose arrays export no buffer, a bytearray for writable and bytes for
 /// read-only memory, so that unpickling needs no copy.
 Ref bytes_object(const State& state, core::Array bytes, std::int64_t protocol, bool is_transfer) {
-  const auto size = static_cast<Py_ssize_t>(core::size_of(bytes.layout.extents()));
+  const auto size = python_length(core::size_of(bytes.layout.extents()));
   const auto* data = reinterpret_cast<const char*>(bytes.data);
   if (protocol < kOutOfBandProtocol || state.modes.off_host) {
     if (!is_transfer) core::note(core::Entry::kCopy, size);

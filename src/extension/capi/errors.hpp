@@ -4,6 +4,7 @@
 
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "core/memory/thread_stack.hpp"
 #include "extension/capi/compat.hpp"
@@ -191,5 +192,15 @@ std::string type_name(PyObject* object);
 /// The repr of an exact int or str, or of a tuple of them, truncated to one line; for any other
 /// object its type name. Never runs the object's own code, so it is safe in every message.
 std::string short_repr(PyObject* object);
+
+/// A number of items as Python's sequences count them. OverflowError if they cannot have as many,
+/// which a broadcast array can where addresses have 32 bits.
+inline Py_ssize_t python_length(std::int64_t count) {
+  if (!std::in_range<Py_ssize_t>(count)) {
+    raise(PyExc_OverflowError, "%lld items are more than the %zd of a Python sequence",
+          static_cast<long long>(count), PY_SSIZE_T_MAX);
+  }
+  return static_cast<Py_ssize_t>(count);
+}
 
 }  // namespace refarray::extension

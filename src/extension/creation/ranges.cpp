@@ -102,9 +102,11 @@ struct Interval {
   bool is_integer = true;
 };
 
-/// For a length that does not fit int64; shorter ranges fail at allocation, which names the size.
-[[noreturn, gnu::cold]] void fail_too_long() {
-  core::fail(Fault::kValue, "arange: the interval contains more numbers than the limit, 2**63 - 1");
+/// For a length that does not fit an integer of `size` bytes; shorter ranges fail at allocation,
+/// which names the size.
+[[noreturn, gnu::cold]] void fail_too_long(std::size_t size) {
+  core::fail(Fault::kValue, "arange: the interval contains more numbers than the limit, 2**",
+             8 * size - 1, " - 1");
 }
 
 Ref to_bound(State& state, PyObject* object, const char* what, bool& is_integer) {
@@ -188,7 +190,7 @@ core::Array integer_range(const Interval& interval, const core::DType& dtype) {
   if (size < 0) {
     if (PyErr_ExceptionMatches(PyExc_OverflowError) == 0) throw ErrorSet{};
     compat::clear_raised();  // replaced by a message of our own
-    fail_too_long();
+    fail_too_long(sizeof size);
   }
   const std::int64_t shape[] = {size};
   if (size == 0) return core::new_array(dtype, shape, false);
@@ -249,7 +251,7 @@ core::Array float_range(const Interval& interval, const core::DType& dtype) {
       return integer_range(*integers, dtype);
   }
   const double length = range_length(start, stop, step);
-  if (length >= 0x1p63) fail_too_long();
+  if (length >= 0x1p63) fail_too_long(sizeof(std::int64_t));
   const std::int64_t shape[] = {length > 0 ? static_cast<std::int64_t>(length) : 0};
   core::Array wide = core::new_array(kWide, shape, false);
   auto* to = reinterpret_cast<double*>(wide.data);

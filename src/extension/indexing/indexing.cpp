@@ -60,8 +60,10 @@ class Selection {
     const std::int64_t stride = array_.strides[entry.axis];
     const std::int64_t extent = array_.shape[entry.axis];
     if (is_strict_) require_standard_slice(entry, extent);
-    Py_ssize_t start = entry.start, stop = entry.stop;
-    const std::int64_t count = PySlice_AdjustIndices(extent, &start, &stop, entry.step);
+    auto start = static_cast<Py_ssize_t>(entry.start);
+    Py_ssize_t stop = entry.stop;
+    const std::int64_t count =
+        PySlice_AdjustIndices(python_length(extent), &start, &stop, entry.step);
     if (count > 0) move(start, stride);
     layout_.push(count, count > 1 ? core::wrapped_product(stride, entry.step) : stride);
   }
@@ -238,7 +240,7 @@ Ref array_item(PyObject* self, Py_ssize_t index) {
 
 Py_ssize_t array_length(PyObject* self) {
   if (view_of(self).ndim == 0) raise(PyExc_TypeError, "len() of an array of ndim 0");
-  return view_of(self).shape[0];
+  return python_length(view_of(self).shape[0]);
 }
 
 // --- Of strict namespaces.
@@ -246,13 +248,13 @@ Py_ssize_t array_length(PyObject* self) {
 namespace {
 
 /// A bound of a slice that does not fit the extent: throws kIndex unless it is None.
-void require_none(const IndexEntry& slice, const char* what, Py_ssize_t value,
+void require_none(const IndexEntry& slice, const char* what, std::int64_t value,
                   std::int64_t extent) {
   if (value >= -extent && value <= extent) return;
   const Ref bound = check(PyObject_GetAttrString(slice.object, what));
   if (bound.get() == Py_None) return;
   const Ref number =
-      PyLong_CheckExact(bound.get()) ? Ref::borrow(bound.get()) : check(PyLong_FromSsize_t(value));
+      PyLong_CheckExact(bound.get()) ? Ref::borrow(bound.get()) : check(PyLong_FromLongLong(value));
   core::fail(Fault::kIndex, "the ", what, " of a slice is ", short_repr(number.get()),
              ", beyond the axis of extent ", extent, "; strict namespaces do not clip it");
 }

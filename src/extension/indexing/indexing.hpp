@@ -20,11 +20,11 @@ enum class EntryKind : std::uint8_t { kInteger, kSlice, kEllipsis, kNewAxis, kIn
 /// One entry of an index. Nothing in it runs user code any more.
 struct IndexEntry {
   EntryKind kind;
-  bool is_array;     // given as an array of the namespace, of which kInteger is one of ndim 0
-  int axes;          // of the indexed array that the entry is for; of '...' after place()
-  int axis;          // the first of them, after place()
-  PyObject* object;  // the slice, the array of kIndices and kMask, or an int beyond int64
-  Py_ssize_t start;  // of a slice, as PySlice_Unpack() reads it; the integer
+  bool is_array;       // given as an array of the namespace, of which kInteger is one of ndim 0
+  int axes;            // of the indexed array that the entry is for; of '...' after place()
+  int axis;            // the first of them, after place()
+  PyObject* object;    // the slice, the array of kIndices and kMask, or an int beyond int64
+  std::int64_t start;  // of a slice, as PySlice_Unpack() reads it; the integer
   Py_ssize_t stop, step;
 
   bool has_array() const noexcept {
@@ -53,7 +53,9 @@ inline bool read_simple(PyObject* index, IndexEntry& out) {
   }
   if (!PySlice_Check(index)) return false;
   out.kind = EntryKind::kSlice;
-  check(calling<PySlice_Unpack>(index, &out.start, &out.stop, &out.step));
+  Py_ssize_t start = 0;
+  check(calling<PySlice_Unpack>(index, &start, &out.stop, &out.step));
+  out.start = start;
   return true;
 }
 

@@ -1,10 +1,12 @@
 // Buffer protocol (PEP 3118): formats, export and import.
 #include "extension/interop/buffer.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "core/error.hpp"
 #include "extension/capi/args.hpp"
@@ -148,6 +150,15 @@ void check_order(const core::ArrayView& array, BufferRequest request) {
     refuse("a buffer without strides, which is C-contiguous,");
 }
 
+/// Where addresses have 32 bits, a broadcast array can be longer than a buffer.
+void check_lengths(const core::ArrayView& array, std::int64_t nbytes) {
+  const auto fits = [](std::int64_t count) { return std::in_range<Py_ssize_t>(count); };
+  if (!fits(nbytes) || !std::ranges::all_of(array.extents(), fits)) {
+    core::fail(Fault::kBuffer, "shape is ", core::shape_text(array.extents()), ", ", nbytes,
+               " bytes; the limit of a buffer is ", PY_SSIZE_T_MAX);
+  }
+}
+
 /// Fills in shape and strides (in bytes), allocated together and freed by array_releasebuffer().
 void fill_axes(const core::ArrayView& array, BufferRequest request, Py_buffer& out) {
   const auto ndim = static_cast<std::size_t>(array.ndim);
@@ -189,6 +200,7 @@ void fill_buffer(PyObject* self, Py_buffer* out, int flags) {
   const std::int64_t nbytes = array.nbytes();
   const std::int64_t one = 1;
   if (array.dtype.is_packed()) array = as_bytes(array, nbytes, one);
+  check_lengths(array, nbytes);
   check_order(array, request);
   const runtime::Lent lent = lend_to_host(array, "a buffer", array.writable());
   // With poisoned views an array of its own, which is an owner, keeps the memory.

@@ -12,8 +12,10 @@
 namespace refarray::extension {
 namespace {
 
-static_assert(compat::kFreeThreading || sizeof(ArrayObject) == 64,
+static_assert(compat::kFreeThreading || sizeof(void*) != 8 || sizeof(ArrayObject) == 64,
               "an array of rank 4 must fit 128 bytes");
+
+static_assert(sizeof(ArrayObject) % alignof(std::int64_t) == 0, "shape and strides follow it");
 
 ArrayObject* cast(PyObject* self) noexcept { return own_struct<ArrayObject>(self); }
 

@@ -205,10 +205,11 @@ void ArraySelection::add(const IndexEntry& entry) {
 
 /// Bounds are clipped to the extent, as for Python's sequences.
 void ArraySelection::slice(const IndexEntry& entry) {
-  Py_ssize_t start = entry.start, stop = entry.stop;
+  auto start = static_cast<Py_ssize_t>(entry.start);
+  Py_ssize_t stop = entry.stop;
   const std::int64_t stride = array_.strides[entry.axis];
   const std::int64_t count =
-      PySlice_AdjustIndices(array_.shape[entry.axis], &start, &stop, entry.step);
+      PySlice_AdjustIndices(python_length(array_.shape[entry.axis]), &start, &stop, entry.step);
   if (count > 0) move(start, stride);
   push(base_, count, count > 1 ? core::wrapped_product(stride, entry.step) : stride);
 }

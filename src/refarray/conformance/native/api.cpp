@@ -15,7 +15,7 @@ struct ApiObject {
   const DLPackExchangeAPI* table;
 };
 
-constexpr std::uintptr_t kUnwritten = 0xDDDDDDDDDDDDDDDD;
+constexpr auto kUnwritten = static_cast<std::uintptr_t>(0xDDDDDDDDDDDDDDDD);
 
 const DLPackExchangeAPI& api_of(PyObject* self) { return *struct_of<ApiObject>(self).table; }
 ModuleState& state_from(PyObject* self) {

@@ -2,6 +2,7 @@
 #include "kit_module.hpp"
 
 #include <array>
+#include <utility>
 
 namespace adversary {
 
@@ -19,6 +20,12 @@ std::uint64_t to_uint64(PyObject* object) {
   const unsigned long long value = PyLong_AsUnsignedLongLong(object);
   if (value == ~0ULL && PyErr_Occurred() != nullptr) throw PythonError{};
   return value;
+}
+
+std::uintptr_t to_address(PyObject* object) {
+  const std::uint64_t value = to_uint64(object);
+  if (!std::in_range<std::uintptr_t>(value)) fail(PyExc_OverflowError, "%R is no address", object);
+  return static_cast<std::uintptr_t>(value);
 }
 
 Ref shape_tuple(const std::int64_t* entries, std::int32_t count) {

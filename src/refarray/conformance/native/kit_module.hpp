@@ -106,6 +106,8 @@ inline PyObject* take_raised() noexcept {
 /// An int in [low, high]; OverflowError otherwise, so that mistakes in a test do not wrap silently.
 std::int64_t to_int(PyObject* object, std::int64_t low, std::int64_t high);
 std::uint64_t to_uint64(PyObject* object);
+/// An address or an offset in memory. OverflowError beyond the pointers of this machine.
+std::uintptr_t to_address(PyObject* object);
 Ref shape_tuple(const std::int64_t* entries, std::int32_t count);
 /// The exchange table of an array's type. It lives as long as the process (CAPI-04).
 const DLPackExchangeAPI& table_of_type(PyObject* type);

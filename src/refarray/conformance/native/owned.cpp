@@ -135,7 +135,7 @@ PyObject* read_bytes(PyObject* self, PyObject* count) {
   return guarded([&] {
     const DLTensor& tensor = tensor_in(managed_of(self_of(self)), self_of(self).versioned);
     const auto* at = static_cast<const char*>(tensor.data) + tensor.byte_offset;
-    return PyBytes_FromStringAndSize(at, to_int(count, 0, 1 << 20));
+    return PyBytes_FromStringAndSize(at, static_cast<Py_ssize_t>(to_int(count, 0, 1 << 20)));
   });
 }
 

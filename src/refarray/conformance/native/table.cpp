@@ -15,7 +15,7 @@ struct TableObject {
   DLPackExchangeAPI* table;  // lives as long as the process (CAPI-04)
 };
 
-constexpr std::uintptr_t kPoison = 0xDDDDDDDDDDDDDDDD;
+constexpr auto kPoison = static_cast<std::uintptr_t>(0xDDDDDDDDDDDDDDDD);
 std::atomic<int> from_py_calls{0};
 
 /// With the limited API: only whether the thread has a thread state, not whether it holds the GIL.

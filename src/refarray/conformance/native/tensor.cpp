@@ -35,7 +35,7 @@ Entries to_entries(PyObject* value) {
   Entries out;
   if (value == Py_None) return out;
   if (PyLong_Check(value)) {
-    out.address = to_uint64(value);
+    out.address = to_address(value);
     return out;
   }
   const Ref items(PySequence_Tuple(value));
@@ -60,7 +60,7 @@ void set_data(Draft& draft, PyObject* value) {
   draft.fields.address = 0;
   if (value == Py_None) return;
   if (PyLong_Check(value)) {
-    draft.fields.address = to_uint64(value);
+    draft.fields.address = to_address(value);
     return;
   }
   const Ref copy(PyBytes_FromObject(value));
@@ -112,7 +112,7 @@ constexpr Field kFields[] = {
                          static_cast<std::uint16_t>(item(v, 3, 2, 0, 65535))};
      }},
     {"data", set_data},
-    {"data_offset", [](Draft& d, PyObject* v) { d.fields.data_offset = to_uint64(v); }},
+    {"data_offset", [](Draft& d, PyObject* v) { d.fields.data_offset = to_address(v); }},
     {"byte_offset", [](Draft& d, PyObject* v) { d.fields.byte_offset = to_uint64(v); }},
     {"manager_ctx", [](Draft& d, PyObject* v) { d.fields.manager_ctx = to_bool(v); }},
     {"deleter", set_deleter},
