@@ -79,6 +79,23 @@ def run_all(
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
 
 
+def run_pytest(
+    python: str | Path,
+    log: Path,
+    environment: Mapping[str, str],
+    *options: str | Path,
+) -> str:
+    """Runs pytest with another interpreter, its output in `log`; returns its last line."""
+    command = [python, *PYTEST[1:], *options]
+    with log.open("w", encoding="utf-8") as into:
+        status = subprocess.run(command, cwd=ROOT, env=environment, stdout=into, check=False)
+    text = log.read_text(encoding="utf-8")
+    print(text[-20_000:] if status.returncode else text.splitlines()[-1], flush=True)
+    if status.returncode:
+        sys.exit(f"failed; the output is in {log}")
+    return text.splitlines()[-1]
+
+
 def quiet(command: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> None:
     """Like run(), but prints the output only on failure."""
     done = subprocess.run(

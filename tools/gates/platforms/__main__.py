@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 import tomllib
 import zipfile
@@ -27,8 +26,21 @@ sys.path.append(str(Path(__file__).resolve().parents[2] / "wheels"))
 import abi3
 import compilers
 import debian
+import i386_python
 import windows
-from common import ROOT, TESTS, dlpack_include, ignore, output, pip, quiet, run, say, tool
+from common import (
+    ROOT,
+    TESTS,
+    dlpack_include,
+    ignore,
+    output,
+    pip,
+    quiet,
+    run,
+    run_pytest,
+    say,
+    tool,
+)
 from cross import CPP
 from musl_python import VERSION, build_from_source, musl_python
 from wheel_builder import build_wheel, interpreters
@@ -117,17 +129,10 @@ def run_python_tests(platform: Zig, wheel: Path) -> str:
         "CXX": str(platform.folder / "c++"),
         "XDG_CACHE_HOME": str(WORK / platform.name / "cache"),
     }
-    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", choice]
-    command += ["--numprocesses=auto", "--maxprocesses=4", "--dist=worksteal"]
-    command += [*ignore(NEED_PARTNERS), "-k", f"not ({' or '.join(NEED_GLIBC)})", "tests"]
+    options = ["-m", choice, "--numprocesses=auto", "--maxprocesses=4", "--dist=worksteal"]
+    options += ["-k", f"not ({' or '.join(NEED_GLIBC)})"]
     log = WORK / platform.name / "pytest.log"
-    with log.open("w", encoding="utf-8") as into:
-        status = subprocess.run(command, cwd=ROOT, env=variables, stdout=into, check=False)
-    text = log.read_text(encoding="utf-8")
-    print(text[-20_000:] if status.returncode else text.splitlines()[-1], flush=True)
-    if status.returncode:
-        sys.exit(f"failed on {platform.name}; the output is in {log}")
-    return text.splitlines()[-1]
+    return run_pytest(python, log, variables, *options, *ignore(NEED_PARTNERS), "tests")
 
 
 def prepare_windows(platform: Zig) -> tuple[Path, Path, str]:
@@ -172,6 +177,12 @@ def try_zig(platform: Zig) -> Row:
     return row
 
 
+def try_i686() -> Row:
+    # SSE rounds once, the x87 unit twice.
+    compiler = compilers.gcc("i686", "-msse2", "-mfpmath=sse", emulated=False)
+    return compilers.try_compiler(compiler) | {"Python tests": i386_python.run_tests(compiler)}
+
+
 ZIG = [
     Zig("aarch64", "macos"),
     Zig("x86_64", "windows"),
@@ -183,10 +194,7 @@ PLATFORMS: dict[str, Callable[[], Row]] = {
     "clang": lambda: compilers.try_compiler(compilers.clang()),
     **{each.name: partial(try_zig, each) for each in ZIG},
     "s390x": lambda: compilers.try_compiler(compilers.gcc("s390x", emulated=True)),
-    # SSE rounds once, the x87 unit twice.
-    "i686": lambda: compilers.try_compiler(
-        compilers.gcc("i686", "-msse2", "-mfpmath=sse", emulated=False)
-    ),
+    "i686": try_i686,
 }
 
 
