@@ -90,10 +90,6 @@ std::uint64_t left_in_control_group() noexcept {
 
 }  // namespace
 
-Descriptor::~Descriptor() {
-  if (number_ >= 0) close(number_);
-}
-
 void fail_call(const char* call) {
   const int error = errno;
   core::fail(core::Fault::kBuffer, call, " failed: ", std::strerror(error), " (errno ", error, ")");

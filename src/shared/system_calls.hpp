@@ -4,30 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <utility>
+
+#include "core/memory/descriptor.hpp"
 
 namespace refarray::shared {
 
-/// Owns a file descriptor, or is empty.
-class Descriptor {
- public:
-  Descriptor() noexcept = default;
-  explicit Descriptor(int number) noexcept : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept : number_(other.release()) {}
-  Descriptor& operator=(Descriptor other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  Descriptor(const Descriptor&) = delete;
-  ~Descriptor();
-
-  int number() const noexcept { return number_; }
-  explicit operator bool() const noexcept { return number_ >= 0; }
-  int release() noexcept { return std::exchange(number_, -1); }
-
- private:
-  int number_ = -1;
-};
+using core::Descriptor;
 
 /// Throws kBuffer with the name of the call and what errno means.
 [[noreturn]] void fail_call(const char* call);

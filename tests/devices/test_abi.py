@@ -96,5 +96,6 @@ def test_a_wrong_declaration_is_detected(
         copy = tmp_path / "runtime" / path.relative_to(declared.RUNTIME)
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_text(text, encoding="utf-8")
+    (tmp_path / "core").symlink_to(declared.SOURCES / "core")
     monkeypatch.setattr(declared, "SOURCES", tmp_path)
     assert "static assertion failed" in declared.errors("cuda", found, tmp_path)

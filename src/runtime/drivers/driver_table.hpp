@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace refarray::runtime {
-
+namespace refarray::core {
 class Descriptor;
+}
+
+namespace refarray::runtime {
 
 enum class Vendor : std::uint8_t { kCuda, kHip };
 
@@ -167,7 +169,7 @@ struct DriverTable {
   Status (*shareable_unit)(std::size_t* out, int device) = nullptr;
   /// cuMemCreate, cuMemExportToShareableHandle, cuMemMap and cuMemSetAccess: device memory, and a
   /// descriptor by which other processes map it. May block. The caller owns the memory.
-  Status (*create_shareable)(Address* out, Descriptor* file, std::size_t nbytes,
+  Status (*create_shareable)(Address* out, core::Descriptor* file, std::size_t nbytes,
                              int device) = nullptr;
   /// The same for a descriptor of another process, which stays the caller's. kInvalidValue if it is
   /// none, or of another device or size.

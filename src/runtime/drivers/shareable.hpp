@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "runtime/drivers/descriptor.hpp"
+#include "core/memory/descriptor.hpp"
 #include "runtime/drivers/driver_table.hpp"
 
 namespace refarray::runtime {
@@ -87,7 +87,7 @@ class Shareable {
     return kCalls.shareable.granularity(out, &of, 0);
   }
 
-  static Status create(Address* out, Descriptor* file, std::size_t nbytes, int device) {
+  static Status create(Address* out, core::Descriptor* file, std::size_t nbytes, int device) {
     const AllocationProperties of = on(device);
     AllocationHandle handle = 0;
     Status status = kCalls.shareable.create(&handle, nbytes, &of, 0);
@@ -95,7 +95,7 @@ class Shareable {
     int number = -1;
     status = kCalls.shareable.to_file(&number, handle, kFileHandle, 0);
     if (status == kSuccess) {
-      Descriptor made(number);
+      auto made = core::Descriptor::close_on_exec(number);
       status = map(out, nbytes, device, handle);
       if (status == kSuccess) *file = std::move(made);
     }

@@ -10,9 +10,9 @@
 
 #include "core/error.hpp"
 #include "core/ledger.hpp"
+#include "core/memory/descriptor.hpp"
 #include "core/random.hpp"
 #include "runtime/device_context.hpp"
-#include "runtime/drivers/descriptor.hpp"
 #include "runtime/memory/deferred_free.hpp"
 #include "runtime/streams/order.hpp"
 #include "runtime/streams/pending_work.hpp"
@@ -27,7 +27,7 @@ enum class Allocator : std::uint8_t { kNone, kPool, kPlain, kHost, kShareable };
 /// Owns the descriptor by which other processes map the memory.
 struct Shared {
   SharedId id{};
-  Descriptor file{};
+  core::Descriptor file{};
 };
 
 class DeviceStorage;
@@ -195,7 +195,7 @@ Allocator allocator_for(const DeviceContext& context, DeviceKind kind) noexcept 
 }
 
 Status allocate(DeviceContext& context, DeviceKind kind, Allocator allocator, Address* out,
-                std::size_t nbytes, Handle stream, Descriptor* file) {
+                std::size_t nbytes, Handle stream, core::Descriptor* file) {
   const DriverTable& api = context.api();
   const RelaxedCaptureMode relaxed(api);
   if (allocator == Allocator::kShareable)
@@ -261,7 +261,7 @@ class Allocation {
     }
   }
   Address address() const noexcept { return address_; }
-  Descriptor take_file() noexcept { return std::move(file_); }
+  core::Descriptor take_file() noexcept { return std::move(file_); }
   void release() noexcept { address_ = 0; }
 
  private:
@@ -270,7 +270,7 @@ class Allocation {
   std::size_t nbytes_;
   Handle stream_;
   Address address_ = 0;
-  Descriptor file_;  // kShareable only
+  core::Descriptor file_;  // kShareable only
 };
 
 /// The shared memory that this process has, by its id, so that it is mapped once. Two threads that
@@ -447,7 +447,7 @@ core::StoragePtr open_shared(const SharedMemory& memory, int file) {
                "a handle of device memory needs its descriptor: attach(handle, fds=...) with that "
                "of the sender's fds()");
   }
-  Shared shared{memory.id, Descriptor::copy_of(file)};
+  Shared shared{memory.id, core::Descriptor::copy_of(file)};
   Address address = 0;
   const DeviceGuard on_device(context);
   const RelaxedCaptureMode relaxed(context.api());

@@ -6,16 +6,19 @@
 #include <cstring>
 
 #include "core/error.hpp"
-#include "runtime/drivers/descriptor.hpp"
+#include "core/memory/descriptor.hpp"
 
-namespace refarray::runtime {
+namespace refarray::core {
 
-Descriptor::Descriptor(int owned) noexcept : number_(owned) { fcntl(owned, F_SETFD, FD_CLOEXEC); }
+Descriptor Descriptor::close_on_exec(int owned) noexcept {
+  fcntl(owned, F_SETFD, FD_CLOEXEC);
+  return Descriptor(owned);
+}
 
 Descriptor Descriptor::copy_of(int number) {
   const int copy = fcntl(number, F_DUPFD_CLOEXEC, 0);
   if (copy < 0) {
-    core::fail(core::Fault::kBuffer, "descriptor ", number, " is not open: ", std::strerror(errno));
+    fail(Fault::kBuffer, "descriptor ", number, " is not open: ", std::strerror(errno));
   }
   return Descriptor(copy);
 }
@@ -24,4 +27,4 @@ Descriptor::~Descriptor() {
   if (number_ >= 0) close(number_);
 }
 
-}  // namespace refarray::runtime
+}  // namespace refarray::core
