@@ -65,8 +65,8 @@ bool is_column_major(const core::ArrayView& array, PyObject* order) {
 /// Uninitialized. Its MemoryError names the size.
 Ref new_bytes(std::int64_t nbytes) {
   const bool fits = std::in_range<Py_ssize_t>(nbytes);
-  Ref out =
-      fits ? Ref::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(nbytes))) : Ref();
+  Ref out = fits ? Ref::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(nbytes)))
+                 : Ref();
   if (out) return out;
   if (fits && PyErr_ExceptionMatches(PyExc_MemoryError) == 0) throw ErrorSet{};
   compat::clear_raised();  // replaced by a message with the size
