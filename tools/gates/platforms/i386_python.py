@@ -81,6 +81,8 @@ def build_extension(compiler: Compiler, cxx: Path, sysroot: Path) -> Path:
     package = folder / "python"
     install = [tool("cmake"), "--install", folder, "--prefix", package / "refarray"]
     quiet([*install, "--component", "refarray"])
+    for module in list(package.rglob("*.so")):  # CMake may have taken another CPython's suffix
+        module.rename(module.with_name(f"{module.name.partition('.')[0]}.so"))
     return package
 
 
