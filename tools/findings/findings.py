@@ -247,7 +247,8 @@ def unshown(library: dict[str, Any]) -> list[str]:
     out = []
     for found in library["deviations"]:
         again = found["again"]
-        shows = bool(again) and not again.startswith(("NameError", "SyntaxError", "ImportError"))
+        error = again.partition(":")[0]
+        shows = bool(again) and (not error.endswith("Error") or error in found["observed"])
         if stands_alone(found):
             short = len(found["repro"].splitlines()) <= script.LONGEST
             shows = again.startswith("expected: ") and short

@@ -178,7 +178,9 @@ class DeviceFixture:
 
     def repro(self, *lines: str) -> str:
         """Lines of Python after the subject's imports."""
-        load = [] if self.checker is None else ["import fakegpu; fakegpu.load(cuda=2, hip=2)"]
+        start = "import ctypes, os, fakegpu; fakegpu.load(cuda=2, hip=2); "
+        start += f"ctypes.CDLL(os.environ[{self.vendor.variable!r}])"  # for those that ask by name
+        load = [] if self.checker is None else [start]
         show = [] if self.checker is None else ["print(*fakegpu.trace(), sep='\\n')"]
         return "\n".join([*load, self.subject.imports, *lines, *show])
 

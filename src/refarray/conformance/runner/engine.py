@@ -434,6 +434,12 @@ def with_causes(findings: Sequence[Finding]) -> list[Finding]:
     return out
 
 
+def error_of(found: Finding) -> str:
+    """The class of the exception that a finding shows; empty if it shows none."""
+    name = found.observed.partition(":")[0]
+    return name if name.isidentifier() else ""
+
+
 def with_origin(
     findings: Sequence[Finding], again: Callable[[Sequence[Check]], Run]
 ) -> list[Finding]:
@@ -444,7 +450,8 @@ def with_origin(
     if not shown:
         return list(findings)
     run = again(shown)
-    same = {f.name for f in run.findings if f.name in names and f.outcome is names[f.name].outcome}
+    told = {(f.name, f.outcome, error_of(f)) for f in run.findings}
+    same = {name for name, f in names.items() if (name, f.outcome, error_of(f)) in told}
     return [replace(f, inherited=run.title) if f.name in same else f for f in findings]
 
 
