@@ -104,7 +104,7 @@ def test_summaries_are_short_and_name_their_raw_results() -> None:
     found = list(page.SUMMARIES.glob("*.toml"))
     assert {path.stem.partition("-")[0] for path in found} == {*page.GROUPS, "gpu"}
     for path in found:
-        assert len(path.read_text(encoding="utf-8").splitlines()) <= 60, path
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= 70, path
         if path.stem.startswith(("exchange", "copies", "ops", "gpu")):  # of others it has all
             assert len(records.read(path)["raw"]) == 40
 
