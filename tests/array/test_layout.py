@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,20 @@ def test_nbytes_of_a_huge_broadcast_array() -> None:
     assert refarray.broadcast_to(x, (2**56,))[2**56 - 1].item() == 0.0
     with pytest.raises(OverflowError, match="too many bits"):
         refarray.broadcast_to(x, (2**62,))
+
+
+def test_an_axis_may_be_longer_than_a_sequence_of_python() -> None:
+    """Where addresses have 32 bits: such an axis is read by indices, and is never cut."""
+    x = refarray.broadcast_to(refarray.ones(1), (2**40,))
+    assert x[2**40 - 1] == 1
+    if sys.maxsize > 2**40:
+        assert (len(x), x[1:].shape, memoryview(x).shape) == (2**40, (2**40 - 1,), (2**40,))
+        return
+    for call in (len, lambda x: x[1:]):
+        with pytest.raises(OverflowError, match="1099511627776 items"):
+            call(x)
+    with pytest.raises(BufferError, match="the limit of a buffer"):
+        memoryview(x)
 
 
 def test_arrays_have_no_other_attributes() -> None:

@@ -132,6 +132,8 @@ def test_a_run_becomes_a_summary_and_the_summary_the_page() -> None:
         ({"outcome": "crash", "repro": "print(1)", "again": "1"}, False),
         ({"repro": "print(1)", "again": "1"}, True),
         ({"repro": "print(x)", "again": "NameError: x"}, False),
+        ({"repro": "print(x)", "again": "DynamicLibNotFoundError: cuda"}, False),
+        ({"repro": "print(x)", "again": "ValueError: refused"}, True),
         ({"repro": "", "again": ""}, False),
     ],
 )

@@ -191,6 +191,16 @@ def test_inherited_deviations_are_those_that_the_other_library_has_too() -> None
     assert [each.inherited for each in with_origin(own, again)] == ["", "base 2.0"]
 
 
+@pytest.mark.parametrize(
+    ("error", "inherited"), [("ValueError: b", "base 2.0"), ("OSError: a", "")]
+)
+def test_another_exception_is_not_inherited(error: str, inherited: str) -> None:
+    load()
+    own = [replace(found("DEV-07[consumer-class]", "warn"), observed="ValueError: a")]
+    other = Run("base", "2.0", findings=[replace(own[0], observed=error)])
+    assert [each.inherited for each in with_origin(own, lambda _: other)] == [inherited]
+
+
 def test_the_input_that_provoked_a_crash_is_named() -> None:
     load()
     said = {name: check.provoked for name, check in CHECKS.items() if check.provoked}

@@ -29,6 +29,20 @@ def test_a_library_that_has_no_device(devices: str, why: str) -> None:
     assert [each.observed for each in run.findings] == [why]
 
 
+@pytest.mark.cuda_core
+def test_a_library_that_lends_memory_of_others() -> None:
+    """Its allocator refuses everything, it imports every dtype, and it has no current stream: what
+    presumes the opposite accuses it of nothing."""
+    judged = ["CAPI-20", "CAPI-21", "CAPI-22", "CAPI-23", "DTYPE-07", "DTYPE-08", "STRM-02"]
+    drivers = Path(__file__).parents[2] / "fakegpu"
+    run = run_subject("cuda_core", engine.select(ids=judged), devices=f"simulated:{drivers}")
+    found = {each.name: each.outcome.value for each in run.findings}
+    assert set(found.values()) == {"pass", "not-applicable", "info"}
+    assert found["CAPI-21[exchange-api-dtype]"] == "pass"
+    assert found["CAPI-22[exchange-api-thread]"] == "not-applicable"
+    assert found["STRM-02[producer-cuda-handle]"] == "info"
+
+
 NUMPY, TORCH, JAX = pytest.mark.numpy, pytest.mark.torch, pytest.mark.jax
 #: The states whose memory cannot be shared.
 REFUSED = {

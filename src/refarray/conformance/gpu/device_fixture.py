@@ -114,7 +114,7 @@ class DeviceFixture:
         return self.eval(self.on.use.format("_s") if self.on.use else "", _s=stream)
 
     def writing_on(self, stream: Any) -> Any:
-        """The same; a library without a current stream is given each one."""
+        """The same; nothing for a library without a current stream, whose calls name theirs."""
         return self.working_on(stream) if self.on.use else nullcontext()
 
     def write(self, array: Any, source: Any, stream: Any) -> None:

@@ -97,7 +97,7 @@ extern "C" void collect_error(void* context, const char* kind, const char* messa
 }
 
 /// Returns (code, Owned or None, [(kind, message), ...]). An exception that a failed call leaves
-/// pending is cleared: SetError may set one. `thread`: call it in a native thread while this thread
+/// pending is dropped: SetError may set one. `thread`: call it in a native thread while this thread
 /// keeps the GIL.
 PyObject* api_allocate(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded([&] {
@@ -122,11 +122,12 @@ PyObject* api_allocate(PyObject* self, PyObject* args, PyObject* kwargs) {
       std::thread(allocate).join();
     } else {
       allocate();
-      if (code == 0) succeeded(code);
-      PyErr_Clear();
     }
+    const bool raised = PyErr_Occurred() != nullptr;
+    PyErr_Clear();
     Ref out = made == nullptr ? Ref(Py_NewRef(Py_None))
                               : new_owned(state_from(self).owned_type, made, true);
+    if (code == 0 && raised) fail(PyExc_AssertionError, "returned 0 with an exception");
     Ref list(PyList_New(0));
     for (const auto& [kind, message] : errors) {
       const Ref row(Py_BuildValue("(ss)", kind.c_str(), message.c_str()));

@@ -435,7 +435,7 @@ def with_causes(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def error_of(found: Finding) -> str:
-    """The class of the exception that a finding shows; empty if it shows none."""
+    """The exception or the signal that an observation begins with, as in "ValueError: …"."""
     name = found.observed.partition(":")[0]
     return name if name.isidentifier() else ""
 
