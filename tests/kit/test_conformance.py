@@ -280,6 +280,9 @@ def test_explain_and_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert "VERS-01" in out and "https://" in out and "checked" in out
     assert main(["explain", "STRM-16"]) == 0
     assert "no check  allows something to both sides" in capsys.readouterr().out
+    assert main(["explain", "CAPI-23"]) == 0
+    out = capsys.readouterr().out
+    assert "exchange-api, layout: " in out and "exchange-api, huge (HAZARD): " in out
     assert main(["explain", "VERS-99"]) == 2
     assert main(["list", "--json"]) == 0
     out = capsys.readouterr().out

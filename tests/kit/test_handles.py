@@ -58,7 +58,7 @@ def wrong(found: dict[str, Outcome]) -> set[str]:
 def test_the_cases_are_in_a_rule_set_of_their_own() -> None:
     """Who names the first set meets none of them."""
     assert RULES[:2] == ("2026.1", "2026.2")
-    assert {each.partition("[")[0] for each in NEW} == {"DEV-10", "DEV-13", "TENS-01", "LIFE-03"}
+    assert {each.partition("[")[0] for each in NEW} >= {"DEV-10", "DEV-13", "TENS-01", "LIFE-03"}
     assert not {each.name for each in select(full=True, rules="2026.1")} & set(NEW)
     assert set(NEW) <= {each.name for each in select(full=True)}
     for name in HANDLES.values():

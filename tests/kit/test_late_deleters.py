@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from mutants.__main__ import run_mutant
 
+from refarray._hang_detector import run_to_end
 from refarray.conformance import Outcome, checks
 from refarray.conformance.runner.engine import run_subject
 
@@ -37,3 +40,26 @@ def test_late_deleters_are_waited_for_in_a_process_that_cannot_fork() -> None:
     run = run_subject("mutants.data.late_deleters:held_until_exit_threaded", chosen)
     assert [f.outcome for f in run.findings] == [Outcome.INFO], run.findings
     assert run.findings[0].observed == "1 deleter calls, only when the process exits"
+
+
+ASKS_FOR_THE_GIL = """
+import ctypes, sys
+import refarray as ra
+from refarray.conformance import _adversary
+pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi))
+capsule = ra.arange(3).__dlpack__(max_version=(1, 0))
+deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda managed: None)
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(deleter))
+managed = pointer(capsule, b"dltensor_versioned")
+ctypes.c_void_p.from_address(managed + 16).value = ctypes.cast(deleter, ctypes.c_void_p).value
+_adversary.take(capsule).drop_at_finalization(sys.argv[1] == "after")
+"""
+
+
+@pytest.mark.parametrize("when", ["during", "after"])
+def test_the_kit_aborts_no_thread_that_cpython_ends(when: str) -> None:
+    """A deleter in C asks for the GIL when there is none to be had. Until 3.13 CPython ends its
+    thread by unwinding it, and from 3.14 on it lets it wait for ever: neither is an abort."""
+    status, _, errors = run_to_end([sys.executable, "-c", ASKS_FOR_THE_GIL, when], 10.0)
+    assert status == (None if sys.version_info >= (3, 14) else 0), errors

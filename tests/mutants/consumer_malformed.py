@@ -96,6 +96,7 @@ mutant("DTYPE-12", "ignores_lanes", has(dtype=(2, 32, 2)), three_floats)
 mutant("DTYPE-13", "accepts_float24", has(dtype=(2, 24, 1)), three_floats)
 mutant("DTYPE-14", "accepts_opaque_handles", lambda f: f["dtype"][0] == 3, three_floats)
 mutant("DEV-07", "accepts_unknown_device", lambda f: f["device"][0] in {9, 99}, three_floats)
+mutant("DEV-07", "dereferences_rocm_memory", has(device=(10, 0)), crash)
 mutant("DEV-10", "dereferences_device_handle", lambda f: f["device"][0] == 8, crash)
 
 

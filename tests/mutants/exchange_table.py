@@ -39,6 +39,7 @@ DEFECTS = {
     "allocate-silent": "CAPI-21",
     "allocate-attached": "CAPI-22",
     "allocate-columns": "CAPI-23",
+    "allocate-wrapped": "CAPI-23",
     "allocate-odd": "CAPI-24",
     "allocate-throws": "ABI-06",
     "stream-seven": "CAPI-26",

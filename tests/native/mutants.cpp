@@ -145,6 +145,14 @@ int allocate_columns(DLTensor* prototype, Managed** out, void* context, SetError
   }
   return code;
 }
+/// The size of 2**62 × 8 elements wraps to 0.
+int allocate_wrapped(DLTensor* prototype, Managed** out, void* context, SetError set_error) {
+  DLTensor wrapped = *prototype;
+  std::array<std::int64_t, 2> none{};
+  if (prototype->ndim == 2 && prototype->shape[0] == std::int64_t{1} << 62)
+    wrapped.shape = none.data();
+  return allocate_real(&wrapped, out, context, set_error);
+}
 struct Relay {
   void* context;
   SetError set_error;
@@ -251,6 +259,7 @@ constexpr Mutation kMutations[] = {
     {"allocate-reads", [](Table& t) { t.managed_tensor_allocator = allocate_reads; }},
     {"allocate-silent", [](Table& t) { t.managed_tensor_allocator = allocate_silent; }},
     {"allocate-attached", [](Table& t) { t.managed_tensor_allocator = allocate_attached; }},
+    {"allocate-wrapped", [](Table& t) { t.managed_tensor_allocator = allocate_wrapped; }},
     {"allocate-columns", [](Table& t) { t.managed_tensor_allocator = allocate_columns; }},
     {"allocate-odd", [](Table& t) { t.managed_tensor_allocator = allocate_odd; }},
     {"allocate-throws", [](Table& t) { t.managed_tensor_allocator = allocate_throws; }},

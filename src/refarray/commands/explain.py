@@ -45,7 +45,8 @@ def explanation(asked: Requirement) -> str:
     for name, text in rows:
         out += wrap_hanging(f"  {name:<9} ", text, 12, columns)
     for n, check in enumerate(checks):
-        first = f"  {'checked' if n == 0 else '':<9} {check.role}, {check.case}: "
+        weaker = f" ({check.level})" if check.level else ""
+        first = f"  {'checked' if n == 0 else '':<9} {check.role}, {check.case}{weaker}: "
         out += wrap_hanging(first, check.expected, 14, columns)
     if not checks:
         out += wrap_hanging("  no check  ", reasons()[asked.id], 12, columns)

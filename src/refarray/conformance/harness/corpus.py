@@ -47,12 +47,11 @@ class Given:
         """Whether a consumer that supports the dtype or device may import it. fp6 and fp4 of a
         wrong width are never valid, as dlpack.h fixes their widths."""
         code, bits, _ = self.fields.get("dtype", (2, 32, 1))
-        device = self.fields.get("device", (1, 0))[0]
+        device = self.fields.get("device", (CPU, 0))[0]
         return self.right == "refuse" and (
             (code not in (15, 17) and (code, bits) not in ((2, 32), (2, 64)))
             or self.fields.get("dtype", (2, 32, 1))[2] == 0
-            or device > 3
-            or device == 0
+            or device not in (CPU, CUDA_HOST)
         )
 
     @property
@@ -94,10 +93,19 @@ def accept(
     GIVEN.append(given)
 
 
-def refuse(name: str, case: str, expected: str, /, *, level: str = "", **fields: Any) -> None:
+def refuse(
+    name: str,
+    case: str,
+    expected: str,
+    /,
+    *,
+    level: str = "",
+    rules: str = "2026.1",
+    **fields: Any,
+) -> None:
     """Adds a tensor that has to be refused."""
     fields = complete(fields)
-    GIVEN.append(Given(name, case, "refuse", fields, level=level, expected=expected))
+    GIVEN.append(Given(name, case, "refuse", fields, level=level, expected=expected, rules=rules))
 
 
 def either(
@@ -381,6 +389,15 @@ for _kind in (-1, 0, 4, 5, 6, 7, 8, 9, 12, 14, 15, 16, 17, 18, 22, 2**31 - 1):
         f"device type {_kind}: refused without reading data",
         device=(_kind, 0),
         data=WILD,
+    )
+for _kind, _word in ((CUDA, "CUDA"), (ROCM, "ROCm")):
+    refuse(
+        "DEV-07",
+        f"device{_kind}",
+        f"invalid memory of {_word}: refused, or kept on that device; the data is not read",
+        device=(_kind, 0),
+        data=WILD,
+        rules="2026.2",
     )
 either(
     "DEV-12",

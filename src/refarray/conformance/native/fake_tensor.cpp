@@ -209,7 +209,7 @@ void FakeTensor::poison() noexcept {
   }
 }
 
-void call_deleter(void* managed, bool versioned) noexcept {
+void call_deleter(void* managed, bool versioned) {
   if (versioned) {
     auto* self = static_cast<DLManagedTensorVersioned*>(managed);
     if (self->deleter != nullptr) self->deleter(self);

@@ -109,7 +109,10 @@ class FakeTensor {
   std::atomic<int> calls_{0};
 };
 
-/// Calls the deleter of a managed tensor if it has one, as a consumer must.
-void call_deleter(void* managed, bool versioned) noexcept;
+/// Calls the deleter of a managed tensor if it has one, as a consumer must. Not noexcept:
+/// until 3.13 CPython ends a thread that asks for the GIL after finalization by unwinding it
+/// (pthread_exit), and through a noexcept frame that is std::terminate, which would be the kit's
+/// and not the deleter's.
+void call_deleter(void* managed, bool versioned);
 
 }  // namespace adversary

@@ -191,6 +191,7 @@ def old_producer_with_copy_false(consumer: Consumer) -> CheckResult:
     "other",
     "device= of its own arrays, answered with data on another device: refused, not touched",
     risky=True,
+    same_as=("DEV-07[consumer-device2]",),
 )
 def producer_answers_with_other_device(consumer: Consumer) -> CheckResult:
     device = device_of_own_array(consumer)

@@ -193,6 +193,7 @@ def defaults_are_left_out(consumer: Consumer) -> CheckResult:
     "struct-cuda",
     "struct says CUDA, __dlpack_device__ says CPU: refused, or on CUDA; the data is not touched",
     risky=True,
+    same_as=("DEV-07[consumer-device2]",),
 )
 def device_of_struct_counts(consumer: Consumer) -> CheckResult:
     recorder = Recorder(device=(2, 0), dunder_device=(1, 0), data=0xDEAD0008)

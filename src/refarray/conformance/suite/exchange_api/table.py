@@ -128,12 +128,13 @@ IMPOSSIBLE: dict[str, dict[str, Any]] = {
 @check_cases(
     "CAPI-21",
     IMPOSSIBLE,
-    "an impossible allocation returns failure and calls SetError once",
+    "SetError is called once if the allocation fails, and not if it succeeds",
     risky=True,
 )
 def failure_is_reported(producer: Producer, fields: dict[str, Any]) -> CheckResult:
     code, owned, errors = allocate(producer, _adversary.make(**fields))
-    held = code != 0 and owned is None and len(errors) == 1
+    failed = code != 0
+    held = (owned is None) == failed and len(errors) == int(failed)
     line = f"print(api.allocate(_adversary.make(**{fields!r})))"
     return table_result(producer, held, f"code {code}, SetError {errors}", line)
 
@@ -160,6 +161,23 @@ def layout_is_row_major(producer: Producer) -> CheckResult:
     held = tuple(fields["strides"] or ()) == (3, 1) and fields["flags"] == 0
     observed = f"strides {fields['strides']}, flags {fields['flags']}"
     return table_result(producer, held, observed, ALLOCATE)
+
+
+@check_cases(
+    "CAPI-23",
+    {name: IMPOSSIBLE[name] for name in ("huge", "negative")},
+    "an allocation that no memory can hold fails",
+    risky=True,
+    level="HAZARD",  # no sentence speaks of the memory behind the tensor
+    rules="2026.2",
+)
+def impossible_size_is_refused(producer: Producer, fields: dict[str, Any]) -> CheckResult:
+    code, owned, errors = allocate(producer, _adversary.make(**fields))
+    line = f"print(api.allocate(_adversary.make(**{fields!r})))"
+    observed = f"code {code}, SetError {errors}"
+    if owned is not None:
+        observed += f", data {owned.fields()['data']:#x}"
+    return table_result(producer, code != 0, observed, line)
 
 
 @check(
