@@ -49,6 +49,7 @@ check: $(VENV)/package $(VENV)/test $(VENV)/partners $(VENV)/dev ## 16 minutes: 
 	$(BIN)/ruff format --check --quiet $(PYTHON_SOURCES)
 	echo "== mypy and stubtest"
 	$(BIN)/mypy --strict src/refarray src/refarray_strict.py
+	$(BIN)/mypy --strict --platform win32 --follow-imports=silent src/refarray/_system/windows.py
 	MYPYPATH=src $(BIN)/stubtest refarray --allowlist tools/stubtest.txt
 	echo "== pyright: every public name has a known type; a user's module and the code of the manual, also by mypy"
 	mkdir -p build

@@ -350,7 +350,7 @@ def import_circles(tree: list[Source]) -> Found:
 KIT = "src/refarray/conformance/"
 #: What the kit may import of the package besides itself: modules that know no array.
 KIT_IMPORTS = (
-    r"\s*(?:from|import) refarray\.(?:conformance|_describe|_hang_detector|_terminal)\b"
+    r"\s*(?:from|import) refarray\.(?:conformance|_describe|_hang_detector|_system|_terminal)\b"
     r"|from refarray import __version__$"
 )
 

@@ -1,18 +1,16 @@
 """Hang detection: whether a process or one of its children makes progress. A slow process on a busy
-machine does not count as hung. Reads /proc."""
+machine does not count as hung."""
 
 from __future__ import annotations
 
-import contextlib
 import math
-import os
-import signal
 import subprocess
 import tempfile
 import time
-from collections import defaultdict, deque
-from pathlib import Path
+from collections import deque
 from typing import Any, AnyStr
+
+from refarray._system import system
 
 IDLE_SECONDS = 10.0
 """A process hangs if for this long it uses no CPU time and waits neither for a CPU nor a disk."""
@@ -22,54 +20,6 @@ TRICKLE = 0.05
 """The CPU share up to which a process counts as idle, such as one that polls a lock."""
 LONGEST = 20
 """The limit of a patient timeout, as a multiple of its seconds."""
-PROC = Path("/proc")
-KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
-"""Windows has no SIGKILL; there SIGTERM ends a process in the same way."""
-
-
-def fields(path: Path) -> list[str]:
-    """The fields of a /proc stat file after the name: the state, the parent …"""
-    return path.read_text().rpartition(")")[2].split()
-
-
-def family(pid: int) -> list[int]:
-    """A process and its descendants."""
-    children = defaultdict(list)
-    for each in PROC.iterdir():
-        if each.name.isdigit():
-            with contextlib.suppress(OSError):  # the process has just ended
-                children[int(fields(each / "stat")[1])].append(int(each.name))
-    found = [pid]
-    for parent in found:  # grows during the loop
-        found += children[parent]
-    return found
-
-
-def kill(pid: int) -> None:
-    """Kills a process and, as far as /proc tells, its descendants."""
-    try:
-        found = family(pid)
-    except OSError:
-        found = [pid]
-    for each in found:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(each, KILL)
-
-
-def work(pid: int) -> tuple[float, bool] | None:
-    """The CPU seconds of a process and its descendants, and whether one of their threads runs or
-    waits for a CPU or a disk. None without /proc."""
-    ticks, running = 0, False
-    try:
-        for each in family(pid):
-            for task in (PROC / str(each) / "task").iterdir():
-                with contextlib.suppress(OSError):
-                    stat = fields(task / "stat")
-                    ticks += int(stat[11]) + int(stat[12])
-                    running = running or stat[0] in "RD"
-    except OSError:
-        return None
-    return ticks / os.sysconf("SC_CLK_TCK"), running
 
 
 class HangDetector:
@@ -94,7 +44,7 @@ class HangDetector:
         now = time.monotonic()
         if now >= self.end:
             return True
-        seen = work(self.pid)
+        seen = system.work(self.pid)
         if seen is None:  # without /proc processor time is not known
             return now >= self.begun + self.cpu
         if self.used is None:
@@ -121,7 +71,7 @@ def communicate(process: subprocess.Popen[AnyStr], detector: HangDetector) -> tu
             return process.communicate(timeout=LOOK_SECONDS)[0], True
         except subprocess.TimeoutExpired:
             if detector.over():
-                kill(process.pid)
+                system.kill(process.pid)
                 return process.communicate()[0], False
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from refarray import _hang_detector as hang_detector
 from refarray._hang_detector import HangDetector
+from refarray._system import system
 from refarray.conformance import Outcome
 from refarray.conformance.findings import Finding
 from refarray.conformance.runner import engine
@@ -46,7 +47,7 @@ def running(script: str) -> Iterator[int]:
     assert process.stdout is not None
     process.stdout.readline()
     yield process.pid
-    hang_detector.kill(process.pid)
+    system.kill(process.pid)
     process.communicate()  # returns, because no child holds the pipe any more
 
 
@@ -70,7 +71,7 @@ def test_a_process_without_progress_hangs(script: str, hangs: bool) -> None:
 def test_without_proc_only_the_timeout_counts(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(hang_detector, "PROC", tmp_path)
+    monkeypatch.setattr(system, "PROC", tmp_path)
     with running(SLEEPS) as pid:
         assert not waited(pid, most=0.8)
 
@@ -94,7 +95,7 @@ def test_a_patient_timeout_counts_processor_time() -> None:
         busy = hang_detector.patient(pid, 0.5)
         while not busy.over():
             time.sleep(0.05)
-        work = hang_detector.work(pid)
+        work = system.work(pid)
         assert work is not None and busy.used is not None and work[0] - busy.used >= 0.5
 
 

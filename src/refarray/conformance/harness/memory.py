@@ -5,17 +5,14 @@ Values are decoded here, from bytes, so that no library and no part of refarray 
 
 from __future__ import annotations
 
-import ctypes
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from refarray._system import system
 from refarray.conformance.cases import Evidence, NotApplicable
 from refarray.conformance.dlpack import HOST_READABLE, SUBBYTE_PADDED
 
-MEMORY = "/proc/self/mem"
-"""Reads and writes through this file raise OSError where an access would be a SIGSEGV."""
 MOST = 4096
 """The largest number of elements that is read."""
 Dtype = tuple[int, int, int]
@@ -51,15 +48,9 @@ class Unreadable(Evidence):
 def read(address: int, count: int) -> bytes:
     """`count` bytes from an address on. Unreadable if they are not mapped."""
     try:
-        descriptor = os.open(MEMORY, os.O_RDONLY)
-    except OSError:  # a system without /proc: the process may crash
-        return ctypes.string_at(address, count)
-    try:
-        found = os.pread(descriptor, count, address) if count else b""
+        found = system.read_memory(address, count)
     except (OSError, OverflowError):
         found = b""
-    finally:
-        os.close(descriptor)
     if len(found) != count:
         raise Unreadable(f"{count} bytes at {address:#x} cannot be read")
     return found
@@ -68,18 +59,9 @@ def read(address: int, count: int) -> bytes:
 def write(address: int, data: bytes) -> None:
     """Writes bytes to an address. Unreadable if it is not mapped."""
     try:
-        descriptor = os.open(MEMORY, os.O_RDWR)
-    except OSError:
-        ctypes.memmove(address, data, len(data))
-        return
-    try:
-        done = os.pwrite(descriptor, data, address)
+        system.write_memory(address, data)
     except (OSError, OverflowError):
-        done = 0
-    finally:
-        os.close(descriptor)
-    if done != len(data):
-        raise Unreadable(f"{len(data)} bytes at {address:#x} cannot be written")
+        raise Unreadable(f"{len(data)} bytes at {address:#x} cannot be written") from None
 
 
 def require_decodable(dtype: Dtype) -> None:

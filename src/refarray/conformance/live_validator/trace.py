@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from refarray._hang_detector import communicate, patient
+from refarray._system import system
 from refarray._terminal import width, wrap_hanging
 from refarray.conformance.cases import describe_error
 from refarray.conformance.findings import Finding
@@ -20,7 +21,6 @@ from refarray.conformance.harness.reasons import find_reason
 from refarray.conformance.live_validator.calls import Step, lines, timeline_lines
 from refarray.conformance.live_validator.spy import spy
 from refarray.conformance.runner.messages import Say, answer, start
-from refarray.conformance.runner.worker_process import how_it_ended
 from refarray.conformance.subjects.lookup import subject
 
 SECONDS = 60.0
@@ -177,7 +177,7 @@ def trace(
     if not ended:
         out.died = f"no end within {SECONDS:g} s"
     elif process.returncode:
-        out.died = how_it_ended(process.returncode)
+        out.died = system.how_it_ended(process.returncode)
     for line in output.decode().splitlines():
         add_message(out, json.loads(line))
     return out

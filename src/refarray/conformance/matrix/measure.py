@@ -6,7 +6,6 @@ import contextlib
 import itertools
 import json
 import os
-import select
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -14,13 +13,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from refarray._hang_detector import LOOK_SECONDS, kill, patient
+from refarray._hang_detector import LOOK_SECONDS, patient
+from refarray._system import system
 from refarray.conformance.cases import NotApplicable
 from refarray.conformance.harness.consumer import Consumer
 from refarray.conformance.harness.exchange import Arrival, Exchange, Pair, cases
 from refarray.conformance.harness.producer import Producer
 from refarray.conformance.runner.messages import Say, answer, start
-from refarray.conformance.runner.worker_process import how_it_ended
 from refarray.conformance.subjects.lookup import subject
 
 IMPORT_SECONDS = 60.0
@@ -105,8 +104,7 @@ def messages(process: subprocess.Popen[bytes]) -> Iterator[dict[str, Any]]:
     buffer, seconds = b"", IMPORT_SECONDS
     detector = patient(process.pid, seconds)
     while True:
-        ready, _, _ = select.select([process.stdout], [], [], LOOK_SECONDS)
-        if not ready:
+        if not system.wait_for([process.stdout], LOOK_SECONDS):
             if detector.over():
                 raise TimeoutError(f"no answer in {seconds:g} s")
             continue
@@ -141,14 +139,14 @@ def attempt(cell: Cell, done: list[str]) -> bool:
             else:
                 cell.broken = message["broken"]
     except TimeoutError as reason:
-        kill(process.pid)
+        system.kill(process.pid)
         died, what = str(reason), Arrival.HUNG
     finally:
         assert process.stdout is not None
         process.stdout.close()
         status = process.wait()
     if status and not died:
-        died = how_it_ended(status)
+        died = system.how_it_ended(status)
     if died and not current:
         cell.broken = f"{died}, at {f'the end of {done[-1]}' if done else 'import'}"
     elif died:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from refarray._system import system
 from refarray.conformance.harness.corpus import FLOATS
 from refarray.conformance.harness.memory import row_major
 
@@ -16,9 +17,9 @@ NEW = (
 PAGES = (
     "pages = mmap.mmap(-1, 2 * mmap.PAGESIZE)",
     "edge = ctypes.addressof(ctypes.c_char.from_buffer(pages)) + mmap.PAGESIZE",
-    "ctypes.CDLL(None).mprotect(ctypes.c_void_p(edge), mmap.PAGESIZE, 0)  # no access",
+    system.PROTECT.format("edge", system.NO_ACCESS) + "  # no access",
 )
-READ_ONLY = "ctypes.CDLL(None).mprotect(ctypes.c_void_p(edge - mmap.PAGESIZE), mmap.PAGESIZE, 1)"
+READ_ONLY = system.PROTECT.format("edge - mmap.PAGESIZE", system.READ_ONLY)
 DESTRUCTOR = (
     (
         "valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)"

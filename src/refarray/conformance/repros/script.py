@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from refarray._system import system
 from refarray.conformance.cases import Check
 from refarray.conformance.repros.ctypes_producer import CODE, CannotStandAlone, CtypesProducer
 from refarray.conformance.repros.verdicts import POINTER, VERDICTS, Verdict, verdict
@@ -211,8 +212,8 @@ class Script:
 
     def write_fork(self) -> list[str]:
         """The lines that run the rest in a child and tell how it died."""
-        if self.how() is not None:  # an expression decides, not the end of a child
-            return []
+        if self.how() is not None or not system.CAN_FORK:
+            return []  # an expression decides, not the end of a child, or the process shows it
         expected = self.check.expected.replace("{", "{{").replace("}", "}}").replace("'", "`")
         end = "{end}"
         return [
@@ -243,7 +244,12 @@ def at_exit(text: str, imports: str) -> str:
     """The repro of a deleter that runs at exit, by ctypes; any other repro unchanged."""
     taken = "from refarray.conformance import _adversary; owned = _adversary.take("
     lines = text.splitlines()
-    if len(lines) < 3 or lines[-1] != "owned.keep_until_exit()" or taken not in lines[-2]:
+    if (
+        not system.CAN_FORK
+        or len(lines) < 3
+        or lines[-1] != "owned.keep_until_exit()"
+        or taken not in lines[-2]
+    ):
         return text
     call = lines[-2].removeprefix(taken).removesuffix(")")
     name = 'name = b"dltensor_versioned" if "versioned" in repr(capsule) else b"dltensor"'

@@ -4,26 +4,13 @@ notes each once, and undoes what would disturb the next case. Called in worker.p
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
-import signal
 import sys
 import tempfile
 import threading
 from pathlib import Path
-from typing import Any
 
-OWN = 200  # the kit's descriptors are from here on, out of the way of what closes 0 to 2
-TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
-SIGNALS = (signal.SIGCHLD, signal.SIGPIPE)
-"""The signals whose handling the kit relies on."""
-
-
-def take(descriptor: int) -> int:
-    """Moves a descriptor of the kit's to a high number; programs that a library starts lack it."""
-    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, OWN)
-    os.close(descriptor)
-    return moved
+from refarray._system import system
 
 
 def threads() -> int:
@@ -37,17 +24,11 @@ class Conduct:
     """The state of this process that the kit relies on, as it was before the library's import."""
 
     def __init__(self) -> None:
-        output, name = tempfile.mkstemp()
-        Path(name).unlink()
-        null = os.open(os.devnull, os.O_RDONLY)
-        for number, descriptor in enumerate((null, output)):
-            os.dup2(descriptor, number)
-            os.close(descriptor)
-        self.kept: dict[int, int] = {number: take(os.dup(number)) for number in (0, 1, 2)}
-        self.mask: set[Any] = signal.pthread_sigmask(signal.SIG_BLOCK, ())
-        self.handlers: dict[signal.Signals, Any] = {
-            number: signal.getsignal(number) for number in SIGNALS
-        }
+        with Path(os.devnull).open("rb") as null, tempfile.TemporaryFile() as output:
+            os.dup2(null.fileno(), 0)
+            os.dup2(output.fileno(), 1)
+        self.kept: dict[int, int] = {number: system.take(os.dup(number)) for number in (0, 1, 2)}
+        self.signals: system.Signals = system.Signals()
         self.folder: Path = Path.cwd()
         self.threads: int = 1
 
@@ -56,7 +37,7 @@ class Conduct:
         With `own_output` the kit has printed something itself."""
         return [
             *self.restore_descriptors(),
-            *self.restore_signals(),
+            *self.signals.restore(),
             *(self.read_output()[own_output:]),
             *self.count_others(),
         ]
@@ -76,22 +57,6 @@ class Conduct:
             if Path.cwd() != self.folder:
                 os.chdir(self.folder)
                 seen.append("changes the working directory")
-        return seen
-
-    def restore_signals(self) -> list[str]:
-        seen = []
-        mask = signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
-        if mask != self.mask:
-            names = sorted(signal.Signals(each).name for each in mask ^ self.mask)
-            seen.append(f"changes the signal mask: {', '.join(names)}")
-        for number, handler in self.handlers.items():
-            found = signal.signal(number, handler)
-            if found != handler:
-                how = "ignores" if found is signal.SIG_IGN else "handles"
-                seen.append(f"{how} {signal.Signals(number).name}")
-        for timer in TIMERS:
-            if signal.setitimer(timer, 0)[0]:
-                seen.append("starts a timer that sends a signal")
         return seen
 
     def read_output(self) -> list[str]:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from refarray._system import system
 from refarray._terminal import suggestion
 from refarray.conformance.cases import CHECKS, Check
 from refarray.conformance.findings import (
@@ -25,7 +26,7 @@ from refarray.conformance.findings import (
 from refarray.conformance.requirements import Level, requirement
 from refarray.conformance.runner.fork_server import ForkServer
 from refarray.conformance.runner.worker import DROP, END, TRY
-from refarray.conformance.runner.worker_process import Broken, Died, Worker, how_it_ended
+from refarray.conformance.runner.worker_process import Broken, Died, Worker
 from refarray.conformance.subjects.devices import check_choice, prepare
 from refarray.conformance.subjects.lookup import list_names
 from refarray.conformance.subjects.subject import Library
@@ -332,7 +333,7 @@ class Trial:
             observed = "a process that has only imported it does not exit by itself"
             return {"held": None, "observed": observed}
         if status != 0:
-            died_of = "hang" if status is None else how_it_ended(status)
+            died_of = "hang" if status is None else system.how_it_ended(status)
             return {"died": died_of, "repro": worker.about}
         return out
 

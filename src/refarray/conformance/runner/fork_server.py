@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass
 from io import FileIO
 
-from refarray.conformance.runner.conduct import take
+from refarray._system import system
 
 MESSAGE = 4096  # bytes; one request and one answer at a time
 
@@ -52,7 +52,7 @@ def tend(other: socket.socket, *own: int) -> tuple[str, int, int] | None:
                 signal.signal(signal.SIGINT, signal.default_int_handler)
                 os.dup2(given[2], 2)
                 os.close(given[2])
-                return asked["fork"], take(given[0]), take(given[1])
+                return asked["fork"], system.take(given[0]), system.take(given[1])
             for descriptor in given:
                 os.close(descriptor)
             other.sendall(json.dumps(child).encode())

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from refarray._hang_detector import LONGEST, LOOK_SECONDS, HangDetector
-from refarray.conformance.runner.conduct import take
+from refarray._system import system
 from refarray.conformance.runner.messages import Say, sayer
 
 CHUNK = 65536
@@ -29,7 +29,7 @@ def in_child(
     the child has to shut the interpreter down. Returns the messages, and how the child died: "" if
     it exited, "hang" if it did not. With `leaves` the child also shuts the interpreter down, and a
     crash or hang there counts."""
-    read, write = map(take, os.pipe())
+    read, write = map(system.take, os.pipe())
     child = os.fork()
     if child == 0:
         os.close(read)

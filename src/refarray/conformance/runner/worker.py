@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
+from refarray._system import system
 from refarray.conformance import _adversary
 from refarray.conformance.cases import (
     CHECKS,
@@ -38,7 +39,7 @@ from refarray.conformance.harness.consumer import Consumer
 from refarray.conformance.harness.exchange import Pair
 from refarray.conformance.harness.producer import Producer
 from refarray.conformance.requirements import Level
-from refarray.conformance.runner.conduct import Conduct, take, threads
+from refarray.conformance.runner.conduct import Conduct, threads
 from refarray.conformance.runner.fork_server import tend
 from refarray.conformance.runner.forked_case import Leave, in_child
 from refarray.conformance.runner.messages import Say, sayer
@@ -282,7 +283,7 @@ def probes_of(producer: Producer, consumer: Consumer) -> dict[str, Any]:
 
 
 def serve(
-    name: str, mode: str, devices: str, requests: int, answers: int, fork_server: int
+    name: str, mode: str, devices: str, requests: int, answers: int, fork_server: int = -1
 ) -> bool:
     """Imports the subject, then answers each request: the name of a check per line. Returns whether
     the interpreter has to shut down, because the last check is about that."""
@@ -311,7 +312,7 @@ def serve(
     if why:
         say({"broken": why})
         return False
-    forks = mode == "forks" and threads() == 1
+    forks = mode == "forks" and system.CAN_FORK and threads() == 1
     say(
         {
             "name": found.name,
@@ -359,16 +360,15 @@ def answer_all(bench: Bench, mode: str, requests: int, answers: int) -> bool:
 
 
 def main() -> None:
-    """Arguments: the descriptors for requests and answers; the subject; the mode ("forks",
-    "shared", or "alone" and "devices", in which checks have no child processes); the value of
-    --devices; the descriptor of the fork server's socket, or -1."""
+    """Arguments: the subject; the mode ("forks", "shared", or "alone" and "devices", in which
+    checks have no child processes); the value of --devices; the descriptors for requests, answers
+    and, if this process shall have one, the fork server's socket (system.pass_on)."""
     faulthandler.enable()
+    system.enter_job()
+    name, mode, devices, *descriptors = sys.argv[1:]
+    requests, answers, *fork_server = map(system.receive, descriptors)
     try:
-        requests, answers, fork_server = (
-            take(int(each)) if each != "-1" else -1 for each in (*sys.argv[1:3], sys.argv[6])
-        )
-        name, mode, devices = sys.argv[3:6]
-        if serve(name, mode, devices, requests, answers, fork_server):
+        if serve(name, mode, devices, requests, answers, *fork_server):
             return
     except Leave:  # a child, which shuts the interpreter down
         return

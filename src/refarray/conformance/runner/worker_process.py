@@ -6,15 +6,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
-import signal
 import socket
 import subprocess
 import sys
 import time
 from typing import IO, Any
 
-from refarray._hang_detector import IDLE_SECONDS, LONGEST, LOOK_SECONDS, HangDetector, kill
+from refarray._hang_detector import IDLE_SECONDS, LONGEST, LOOK_SECONDS, HangDetector
+from refarray._system import system
 from refarray.conformance.cases import Check
 from refarray.conformance.runner.fork_server import Forked, ForkServer
 from refarray.conformance.subjects.subject import Library
@@ -44,16 +43,16 @@ def start(
 ) -> tuple[subprocess.Popen[bytes], socket.socket | None]:
     """A new worker process, and the engine's end of its fork server's socket, if any."""
     quiet = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    ours, theirs = socket.socketpair() if mode == "forks" else (None, None)
+    ours, theirs = socket.socketpair() if mode == "forks" and system.CAN_FORK else (None, None)
     descriptors = [requests, answers, *([] if theirs is None else [theirs.fileno()])]
-    names = [str(number) for number in (*descriptors, -1)][:3]
+    names, options = system.pass_on(descriptors)
     process = subprocess.Popen(
-        [sys.executable, "-c", START, *names[:2], subject, mode, devices, names[2]],
+        [sys.executable, "-c", START, subject, mode, devices, *names],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        pass_fds=descriptors,
         env={**quiet, **os.environ},
+        **options,
     )
     if theirs is not None:
         theirs.close()
@@ -144,8 +143,8 @@ class Worker:
         try:
             self.requests.write(f"{request}\n".encode())
             self.requests.flush()
-        except BrokenPipeError:  # it died between two checks
-            raise Died(how_it_ended(self.close()), False) from None
+        except OSError:  # it died between two checks
+            raise Died(system.how_it_ended(self.close()), False) from None
         self.about = ""
         while "about" in (message := self._answer(SECONDS)):
             self.about = message["about"]
@@ -157,13 +156,13 @@ class Worker:
         hang_detector = HangDetector(self.process.pid, LONGEST * seconds, quiet, seconds)
         pipes = [self.answers, self.errors]
         while b"\n" not in self.said:
-            ready, _, _ = select.select(pipes, [], [], min(LOOK_SECONDS, seconds))
+            ready = system.wait_for(pipes, min(LOOK_SECONDS, seconds))
             if not ready:
                 if self.process.poll() is not None:  # what it has forked keeps the pipes open
-                    raise Died(how_it_ended(self.close()), False)
+                    raise Died(system.how_it_ended(self.close()), False)
                 if not hang_detector.over():
                     continue
-                kill(self.process.pid)
+                system.kill(self.process.pid)
                 self.close()
                 raise Died(f"no answer in {seconds:g} s" if idle else "it hangs", True)
             for pipe in ready:
@@ -175,7 +174,7 @@ class Worker:
                 elif chunk:
                     self.said += chunk
                 else:
-                    raise Died(how_it_ended(self.close()), False)
+                    raise Died(system.how_it_ended(self.close()), False)
         line, _, self.said = self.said.partition(b"\n")
         out: dict[str, Any] = json.loads(line)
         return out
@@ -194,7 +193,7 @@ class Worker:
             time.sleep(LOOK_SECONDS / 10)
         status = self.process.poll()
         if status is None:
-            kill(self.process.pid)
+            system.kill(self.process.pid)
         else:
             self.last = self._unread()
         self.close()
@@ -202,7 +201,7 @@ class Worker:
 
     def _unread(self) -> dict[str, Any]:
         """The last message that was written while the process exited; empty if there is none."""
-        while select.select([self.answers], [], [], 0)[0]:
+        while system.wait_for([self.answers], 0):
             chunk = os.read(self.answers.fileno(), 65536)
             if not chunk:
                 break
@@ -212,7 +211,7 @@ class Worker:
 
     def close(self) -> int:
         """Ends the process; the exit status, negative for a signal."""
-        with contextlib.suppress(BrokenPipeError):
+        with contextlib.suppress(OSError):
             self.requests.close()
         try:
             return self.process.wait(timeout=5)
@@ -222,13 +221,3 @@ class Worker:
         finally:
             self.answers.close()
             self.errors.close()
-
-
-def how_it_ended(status: int) -> str:
-    """An exit status as text: "SIGSEGV: …", "the process left with exit status 3"."""
-    if status >= 0:
-        return f"the process left with exit status {status}"
-    try:
-        return f"{signal.Signals(-status).name}: {signal.strsignal(-status)}"
-    except ValueError:
-        return f"signal {-status}"

@@ -6,6 +6,7 @@ import ctypes
 import mmap
 from typing import Any
 
+from refarray._system import system
 from refarray.conformance.cases import CheckResult, NotApplicable, check, check_cases
 from refarray.conformance.dlpack import SUBBYTE_PADDED
 from refarray.conformance.harness.consumer import Consumer, give, text
@@ -75,8 +76,7 @@ def copy_keeps_nibble_order(consumer: Consumer) -> CheckResult:
 def packed_size_is_rounded_up(consumer: Consumer) -> CheckResult:
     pages = mmap.mmap(-1, 2 * mmap.PAGESIZE)
     start = ctypes.addressof(ctypes.c_char.from_buffer(pages))
-    protect = ctypes.CDLL(None).mprotect
-    if protect(ctypes.c_void_p(start + mmap.PAGESIZE), ctypes.c_size_t(mmap.PAGESIZE), 0) != 0:
+    if not system.forbid_access(start + mmap.PAGESIZE, mmap.PAGESIZE):
         raise NotApplicable("this system protects no pages")
     pages[mmap.PAGESIZE - 2 : mmap.PAGESIZE] = NIBBLES
     fields: dict[str, Any] = {"shape": (3,), "dtype": FP4, "data": start + mmap.PAGESIZE - 2}

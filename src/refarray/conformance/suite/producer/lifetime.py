@@ -11,9 +11,9 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
+from refarray._system import system
 from refarray.conformance import _adversary
 from refarray.conformance.cases import (
     FREED,
@@ -45,12 +45,12 @@ TRIES = 3  # allocators and the system change a process's size too, but not each
 RESIZED = 1 << 24  # float32 elements: 64 MiB, which the allocator returns to the system when freed
 
 
-def resident() -> int:
-    """The resident set size of this process, in bytes."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) * 1024
-    raise NotApplicable("this system does not tell how much memory a process has")
+def size() -> int:
+    """The memory of this process, in bytes. NotApplicable if the system does not tell."""
+    try:
+        return system.resident()
+    except OSError as error:
+        raise NotApplicable("this system does not tell how much memory a process has") from error
 
 
 def memory_is_returned(
@@ -65,7 +65,7 @@ def memory_is_returned(
             for _ in range(rounds):
                 pool.submit(use, producer, text).result()
         gc.collect()
-        return resident()
+        return size()
 
     before = grow(3)
     for _ in range(TRIES):

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from refarray._hang_detector import run_to_end
+from refarray._system import system
 from refarray.conformance import _adversary
 from refarray.conformance.cases import CheckResult, NotApplicable, about, check, check_cases
 from refarray.conformance.harness.producer import Producer
@@ -97,8 +98,8 @@ def import_in_sub_interpreter(producer: Producer) -> CheckResult:
     status, output = run(repro)
     if status is None:
         return CheckResult(False, "it hangs", repro)
-    if status < 0:
-        return CheckResult(False, f"signal {-status}", repro)
+    if system.has_crashed(status):
+        return CheckResult(False, system.how_it_ended(status), repro)
     lines = output.strip().splitlines()
     last = lines[-1] if lines and lines != ["None"] else "it works"
     return CheckResult("SystemError" not in last, last[:200], repro)
