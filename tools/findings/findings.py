@@ -102,12 +102,9 @@ def prepare(libraries: list[Library]) -> None:
     environments = list(filter(None, map(environment_of, libraries)))
     if not environments or os.environ.get("FINDINGS_READY"):
         return
-    base = partner_environments.interpreter()
-    wheel = partner_environments.build_wheel(base)
     for environment in environments:
-        partner_environments.make(environment, base)
-        reinstall = ["install", "--no-deps", "--force-reinstall", wheel]
-        partner_environments.pip(environment.python, *reinstall)
+        partner_environments.make(environment)
+        partner_environments.install_refarray(environment)
 
 
 def check(library: Library) -> dict[str, Any]:

@@ -28,8 +28,10 @@ for _name, _result, _arguments in (
     ("CloseHandle", BOOL, (HANDLE,)),
     ("CreateJobObjectW", HANDLE, (POINTER, TEXT)),
     ("GetCurrentProcess", HANDLE, ()),
+    ("GetProcessTimes", BOOL, (HANDLE, *[POINTER] * 4)),
     ("K32GetProcessMemoryInfo", BOOL, (HANDLE, POINTER, DWORD)),
     ("OpenJobObjectW", HANDLE, (DWORD, BOOL, TEXT)),
+    ("OpenProcess", HANDLE, (DWORD, BOOL, DWORD)),
     ("PeekNamedPipe", BOOL, (HANDLE, POINTER, DWORD, POINTER, POINTER, POINTER)),
     ("QueryInformationJobObject", BOOL, (HANDLE, DWORD, POINTER, DWORD, POINTER)),
     ("ReadProcessMemory", BOOL, (HANDLE, POINTER, POINTER, SIZE, POINTER)),
@@ -45,7 +47,7 @@ CAN_FORK = False
 """Each case that may crash runs in a new process once one has crashed."""
 JOB_ACCOUNTING, JOB_LIMITS = 1, 9  # information classes of jobs
 KILL_ON_JOB_CLOSE = 0x2000
-JOB_QUERY, JOB_TERMINATE = 0x4, 0x8  # rights
+JOB_QUERY, JOB_TERMINATE, PROCESS_QUERY = 0x4, 0x8, 0x1000  # rights
 KILLED = 0xC000013A  # the exit status of what is killed here: STATUS_CONTROL_C_EXIT
 ERROR_BROKEN_PIPE = 109
 PROTECT = (
@@ -95,17 +97,29 @@ def kill(pid: int) -> None:
         os.kill(pid, signal.SIGTERM)
 
 
-def work(pid: int) -> tuple[float, bool] | None:
-    """The CPU seconds of a process's job, and False: whether a thread waits for a CPU is not known.
-    None if the process has no job."""
-    job = KERNEL.OpenJobObjectW(JOB_QUERY, False, name_job(pid))
-    if not job:
+def own_seconds(pid: int) -> float | None:
+    """The CPU seconds of a process; None if it has ended and nobody holds it."""
+    process = KERNEL.OpenProcess(PROCESS_QUERY, False, pid)
+    if not process:
         return None
-    told = ctypes.create_string_buffer(48)
-    done = KERNEL.QueryInformationJobObject(job, JOB_ACCOUNTING, told, len(told), None)
+    told = ctypes.create_string_buffer(32)  # the times of its start and its end, kernel, user
+    places = (ctypes.byref(told, offset) for offset in range(0, 32, 8))
+    done = KERNEL.GetProcessTimes(process, *places)
+    KERNEL.CloseHandle(process)
+    return sum(struct.unpack_from("<2q", told, 16)) / 1e7 if done else None  # of 100 ns
+
+
+def work(pid: int) -> tuple[float, bool] | None:
+    """The CPU seconds of a process and, if it has a job, of all that it has started; and False:
+    whether a thread waits for a CPU is not known. None if the process has ended."""
+    seconds = own_seconds(pid)
+    job = KERNEL.OpenJobObjectW(JOB_QUERY, False, name_job(pid))
+    if job and seconds is not None:
+        told = ctypes.create_string_buffer(48)
+        KERNEL.QueryInformationJobObject(job, JOB_ACCOUNTING, told, len(told), None)
+        seconds = max(seconds, sum(struct.unpack_from("<2q", told)) / 1e7)
     KERNEL.CloseHandle(job)
-    user, kernel = struct.unpack_from("<2q", told)  # of 100 ns
-    return ((user + kernel) / 1e7, False) if done else None
+    return None if seconds is None else (seconds, False)
 
 
 def has_crashed(status: int) -> bool:

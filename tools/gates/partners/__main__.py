@@ -18,14 +18,12 @@ def main(arguments: list[str]) -> int:
         known = ", ".join(sorted({*tests, *libraries}))
         print(f"no partner {', '.join(sorted(unknown))}; there are {known}")
         return 2
-    base = partner_environments.interpreter()
-    wheel = partner_environments.build_wheel(base)
     names = asked or [*tests, *libraries]
     passed = True
     if chosen := [name for name in names if name in libraries]:
-        passed = partner_calls.run_all(chosen, base, wheel, "--update" in arguments)
+        passed = partner_calls.run_all(chosen, "--update" in arguments)
     if chosen := [name for name in names if name in tests]:
-        passed = partner_environments.run_all(chosen, base, wheel) and passed
+        passed = partner_environments.run_all(chosen) and passed
     return 0 if passed else 1
 
 

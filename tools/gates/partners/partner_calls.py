@@ -161,21 +161,21 @@ def report(name: str, entry: dict[str, Any], problems: list[str]) -> list[str]:
     return [name, str(entry["version"]), str(len(entry["calls"])), *counts, str(len(problems))]
 
 
-def prepare(libraries: dict[str, Library], base: Path, wheel: Path) -> dict[str, Path]:
+def prepare(libraries: dict[str, Library]) -> dict[str, Path]:
     """The interpreter of each environment, in which refarray is installed."""
     found = {}
     for name, environment in needed(libraries).items():
-        environments.make(environment, base)
-        environments.pip(environment.python, "install", "--no-deps", "--force-reinstall", wheel)
+        environments.make(environment)
+        environments.install_refarray(environment)
         found[name] = environment.python
     return found
 
 
-def run_all(names: Iterable[str], base: Path, wheel: Path, update: bool) -> bool:
+def run_all(names: Iterable[str], update: bool) -> bool:
     """Runs the calls of the named libraries; returns whether all outcomes are the recorded ones."""
     rows = calls_page.rows()
     libraries = {name: rows[name] for name in names}
-    pythons = prepare(libraries, base, wheel)
+    pythons = prepare(libraries)
     known = calls_page.record()
     say(f"{len(libraries)} libraries, {PARALLEL} at a time")
     with ThreadPoolExecutor(PARALLEL) as pool:
@@ -200,10 +200,11 @@ def run_all(names: Iterable[str], base: Path, wheel: Path, update: bool) -> bool
     say("calls of each library, by the outcome of an ordinary array")
     show(COLUMNS, table)
     if update:
-        save(known, base)
+        save(known)
     return not bad
 
 
-def save(known: dict[str, Any], base: Path) -> None:
-    version = output([base, "-c", "import platform; print(platform.python_version())"])
+def save(known: dict[str, Any]) -> None:
+    python = environments.interpreter(environments.PYTHON)
+    version = output([python, "-c", "import platform; print(platform.python_version())"])
     calls_page.save({"python": version, "libraries": known["libraries"]})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import subprocess
@@ -18,7 +19,8 @@ from common import ROOT, say, show, with_venv
 WORK = ROOT / "build" / "partners"
 DATA = ROOT / "tests" / "partners" / "heavy" / "environments.toml"
 LIMITS = ROOT / "tests" / "partners" / "limits.toml"
-PYTHON = "3.11"  # the newest version for which all of them have wheels
+PYTHON = "3.13"
+"""The CPython of an environment that names none: it has wheels of the newest releases."""
 TOOLS = ["pytest>=8"]
 # Only what names it may install PyTorch, whose wheel may install CUDA.
 UNWANTED = "torch"
@@ -35,6 +37,7 @@ class Environment:
     tests: list[str]
     no_deps: list[str] = field(default_factory=list)
     variables: dict[str, str] = field(default_factory=dict)
+    version: str = PYTHON
 
     @property
     def folder(self) -> Path:
@@ -50,11 +53,13 @@ def environments() -> dict[str, Environment]:
     return {name: Environment(name, **row) for name, row in rows.items()}
 
 
-def interpreter() -> Path:
-    found = with_venv(PYTHON)
-    if found is None:
-        raise SystemExit(f"no Python {PYTHON} with venv was found, which these partners need")
-    return found
+def interpreter(version: str) -> Path:
+    """The CPython of that version, or the next older one that refarray supports and that is here:
+    the exact requirements of partners have wheels for all of them."""
+    for minor in range(int(version.removeprefix("3.")), 10, -1):
+        if (found := with_venv(f"3.{minor}")) is not None:
+            return found
+    raise SystemExit(f"no Python {version} with venv was found, which these partners need")
 
 
 def pip(python: Path, *arguments: str | Path) -> None:
@@ -62,13 +67,14 @@ def pip(python: Path, *arguments: str | Path) -> None:
     subprocess.run(command, check=True, cwd=ROOT)
 
 
-def make(environment: Environment, base: Path) -> None:
+def make(environment: Environment) -> None:
     """Creates the environment of a partner, again if its requirements have changed."""
     stamp = environment.folder / "ready"
-    wanted = repr((environment.requires, environment.no_deps, TOOLS))
+    wanted = repr((environment.version, environment.requires, environment.no_deps, TOOLS))
     if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
         return
     say(f"environment of {environment.name}: {', '.join(environment.requires)}")
+    base = interpreter(environment.version)
     subprocess.run([base, "-m", "venv", "--clear", environment.folder], check=True)
     pip(environment.python, "install", *TOOLS, *environment.requires)
     if environment.no_deps:
@@ -81,14 +87,20 @@ def make(environment: Environment, base: Path) -> None:
     stamp.write_text(wanted, encoding="utf-8")
 
 
-def build_wheel(base: Path) -> Path:
-    """Builds one wheel of refarray for all of them."""
-    say("one wheel of refarray")
-    dist = WORK / "dist"
+@functools.cache
+def build_wheel(version: str) -> Path:
+    """Builds refarray's wheel for a CPython."""
+    say(f"the wheel of refarray for Python {version}")
+    dist = WORK / "dist" / version
     shutil.rmtree(dist, ignore_errors=True)
-    pip(base, "wheel", "--no-deps", "--wheel-dir", dist, ROOT)
+    pip(interpreter(version), "wheel", "--no-deps", "--wheel-dir", dist, ROOT)
     (wheel,) = dist.glob("refarray-*.whl")
     return wheel
+
+
+def install_refarray(environment: Environment) -> None:
+    wheel = build_wheel(environment.version)
+    pip(environment.python, "install", "--no-deps", "--force-reinstall", wheel)
 
 
 def version(environment: Environment, distribution: str) -> str | None:
@@ -99,9 +111,9 @@ def version(environment: Environment, distribution: str) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-def run(environment: Environment, wheel: Path) -> tuple[str, ...]:
+def run(environment: Environment) -> tuple[str, ...]:
     """Runs the tests of one partner; returns its row of the table, failures in column 4."""
-    pip(environment.python, "install", "--no-deps", "--force-reinstall", wheel)
+    install_refarray(environment)
     partner = tomllib.loads(LIMITS.read_text(encoding="utf-8"))[environment.partner]
     distribution = partner["distribution"]
     title = f"{distribution} {version(environment, distribution)}"
@@ -126,16 +138,16 @@ def run(environment: Environment, wheel: Path) -> tuple[str, ...]:
     return environment.name, title, str(tests - sum(bad)), str(failed), *numbers
 
 
-def run_all(names: Iterable[str], base: Path, wheel: Path) -> bool:
+def run_all(names: Iterable[str]) -> bool:
     """Runs the tests in the named environments; returns whether all passed."""
     known = environments()
     rows = []
     for name in names:
         try:
-            make(known[name], base)
-            rows.append(run(known[name], wheel))
+            make(known[name])
+            rows.append(run(known[name]))
         except subprocess.CalledProcessError as error:
             rows.append((name, known[name].partner, "0", f"set-up {error.returncode}", "0", "0"))
-    say(f"partners in separate environments, Python {PYTHON}")
+    say("partners in separate environments")
     show(COLUMNS, rows)
     return all(row[3] == "0" for row in rows)
