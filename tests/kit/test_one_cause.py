@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import pytest
 from helpers import one_cause
 
 from refarray.conformance import Outcome
-from refarray.conformance.cases import is_raised_by_subject, subject_code
+from refarray.conformance.cases import NotApplicable, is_raised_by_subject, subject_code
 from refarray.conformance.findings import Finding
 from refarray.conformance.harness import memory
 from refarray.conformance.harness.producer import Producer
 from refarray.conformance.report.totals import totals
 from refarray.conformance.runner import engine
 from refarray.conformance.runner.engine import run_subject
+from refarray.conformance.subjects.lookup import subject
+from refarray.conformance.suite.producer.tensors_read import export_state
 
 pytestmark = [pytest.mark.not_repeated, pytest.mark.usefixtures("mutants_are_importable")]
 
@@ -57,3 +61,12 @@ def test_whose_exception_it_is() -> None:
         int("x")
     assert is_raised_by_subject(other.value)
     assert Producer.device(one_cause.Array(one_cause.ra.zeros(1))) == (1, 0)
+
+
+def test_a_long_double_is_unusual_where_it_is_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On Windows and on macOS for arm64 it is a double, which DLPack describes."""
+    producer = Producer(subject("numpy"))
+    export_state(producer, "long-double")
+    monkeypatch.setattr(ctypes, "c_longdouble", ctypes.c_double)
+    with pytest.raises(NotApplicable, match="a long double is a double"):
+        export_state(producer, "long-double")

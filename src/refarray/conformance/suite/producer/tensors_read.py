@@ -7,6 +7,7 @@ first: values that are not computed yet, arrays without memory.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -55,6 +56,9 @@ MAY_BE_EXPORTED = ("nibbles", "batched", "dual")
 
 
 def export_state(producer: Producer, kind: str) -> Export:
+    sizes = (ctypes.sizeof(each) for each in (ctypes.c_longdouble, ctypes.c_double))
+    if kind == "long-double" and len({*sizes}) == 1:
+        raise NotApplicable("a long double is a double on this system")
     return producer.ask(producer.text(kind), **VERSIONED)
 
 
