@@ -28,6 +28,7 @@ import compilers
 import debian
 import i386_python
 import windows
+import windows_python
 from common import (
     ROOT,
     TESTS,
@@ -174,6 +175,8 @@ def try_zig(platform: Zig) -> Row:
         row["C++ tests"] = run_cpp_tests(platform, tree)
     if platform.system == "linux-musl" and not platform.emulator():
         row["Python tests"] = run_python_tests(platform, wheel)
+    if platform.is_windows:
+        row["Python tests"] = windows_python.run_python_tests(platform, wheel, Path(launcher))
     return row
 
 
