@@ -127,7 +127,8 @@ void Arena::join(const Descriptor& for_map) {
   for (mapped_ = header_.units * kUnit; data_ == nullptr; mapped_ /= 2) {
     data_ = map_file(data_file_, mapped_, can_write_ ? Access::kWrite : Access::kRead);
     if (data_ != nullptr) break;
-    if (errno != ENOMEM || mapped_ <= kUnit) {
+    const bool too_long = errno == ENOMEM || errno == EINVAL;  // valgrind gives the second
+    if (!too_long || mapped_ <= kUnit) {
       mapped_ = 0;
       fail_call("mmap()");
     }

@@ -89,18 +89,19 @@ def write_launcher(folder: Path) -> Path:
 
 
 def make_windows(script: Path, folder: Path, zlib: Path) -> None:
-    """The first program makes it, and fails itself: wine's user32.dll needs zlib."""
+    """The first program makes it; wine's user32.dll needs zlib, and may wait for it for ever."""
     say("wine: a Windows for the tests")
     shutil.rmtree(folder, ignore_errors=True)
-    for is_there in (False, True):
-        subprocess.run(
-            [script, r"C:\windows\system32\cmd.exe", "/c", "exit"],
-            check=is_there,
-            timeout=300,
-            stdout=subprocess.DEVNULL,  # what it starts would keep a pipe open
-            stderr=subprocess.DEVNULL,
-        )
-        shutil.copy(zlib, folder / "drive_c" / "windows" / "system32")
+    system = folder / "drive_c" / "windows" / "system32"
+    system.mkdir(parents=True)
+    shutil.copy(zlib, system)
+    subprocess.run(
+        [script, r"C:\windows\system32\cmd.exe", "/c", "exit"],
+        check=True,
+        timeout=300,
+        stdout=subprocess.DEVNULL,  # what it starts would keep a pipe open
+        stderr=subprocess.DEVNULL,
+    )
 
 
 #: Loads modules, given by their paths; ends with the number of the first that has no entry point.
