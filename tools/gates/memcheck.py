@@ -24,7 +24,8 @@ FILES = (
 )
 #: C++ tests of kernels that compute: the slowest ones. The gate asan runs them.
 COMPUTING = {source.stem for source in (TESTS / "cpp" / "compute").glob("*_test.cpp")}
-KILLED = {"kill_test"}  # most of its processes end by SIGKILL
+#: Processes that end by SIGKILL, and arenas of gigabytes, which valgrind reads whole for leaks.
+SHARED = {"arena_test", "kill_test"}
 SUPPRESSIONS = TESTS / "gates" / "sanitizers" / "python.supp"
 VALGRIND = (
     *("valgrind", "-q", "--error-exitcode=9", "--num-callers=25", f"--suppressions={SUPPRESSIONS}"),
@@ -41,7 +42,7 @@ def main(arguments: list[str]) -> None:
     if not arguments:
         say("C++ tests under valgrind")
         for program in sorted((folder / "tests").glob("cpp/*_test")):
-            if program.name not in COMPUTING | KILLED:
+            if program.name not in COMPUTING | SHARED:
                 run([*VALGRIND, program], with_environment)
     say("pytest under valgrind")
     run(

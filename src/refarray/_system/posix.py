@@ -117,8 +117,7 @@ def receive(name: str) -> int:
 
 
 def take(descriptor: int) -> int:
-    """Moves a descriptor of the kit's to a high number; programs that a library starts lack
-    it."""
+    """Moves a descriptor of the kit's to a high number; programs that a library starts lack it."""
     moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, OWN)
     os.close(descriptor)
     return moved
