@@ -22,6 +22,7 @@ from zig import Zig, zig
 
 NUMBER = VERSION.replace(".", "")
 FLAGS = ("-O1", "-g0", "-w", "-fwrapv", "-fno-strict-aliasing", "-fno-sanitize=undefined")
+FLAGS += ("-Wno-error=date-time", "-Wno-incompatible-pointer-types")  # errors without these
 CTYPES = ("_ctypes", "callbacks", "callproc", "cfield", "stgdict", "malloc_closure")
 #: module: its files in Modules.
 MODULES = {
