@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 import pytest
@@ -59,7 +60,8 @@ _adversary.take(capsule).drop_at_finalization(sys.argv[1] == "after")
 
 @pytest.mark.parametrize("when", ["during", "after"])
 def test_the_kit_aborts_no_thread_that_cpython_ends(when: str) -> None:
-    """A deleter in C asks for the GIL when there is none to be had. Until 3.13 CPython ends its
-    thread by unwinding it, and from 3.14 on it lets it wait for ever: neither is an abort."""
+    """A deleter in C asks for the GIL when there is none to be had. Until 3.13 CPython unwinds its
+    thread, and from 3.14 on lets it wait for ever; either may find freed memory there (SIGSEGV). An
+    abort would be that of a frame of the kit which must not throw."""
     status, _, errors = run_to_end([sys.executable, "-c", ASKS_FOR_THE_GIL, when], 10.0)
-    assert status == (None if sys.version_info >= (3, 14) else 0), errors
+    assert status != -signal.SIGABRT, errors
