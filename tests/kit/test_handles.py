@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from helpers.cases import run_each
 from mutants.consumer_malformed import (
-    carries_handles_,
+    carries_devices_,
     own_add_offset,
     own_forget_offset,
     own_keep,
@@ -104,13 +104,15 @@ COPIES = replace(
 )
 
 
-def test_a_consumer_that_carries_handles_passes() -> None:
-    found = run_new(carries_handles_.name)
+def test_a_consumer_that_carries_devices_passes() -> None:
+    found = run_new(carries_devices_.name)
     assert not wrong(found)
     for name in HANDLES.values():
         for case in (f"DEV-10[consumer-handle-{name}]", f"TENS-01[consumer-handle-{name}]"):
             assert found[case] is Outcome.PASS
         assert found[f"LIFE-03[consumer-dev-10-handle-{name}]"] is Outcome.PASS
+    for case in ("device2", "bare-device2", "device10"):
+        assert found[f"DEV-07[consumer-{case}]"] is Outcome.NOT_APPLICABLE
 
 
 @run_each(

@@ -143,13 +143,16 @@ mutant("DEV-10", "takes_handle_for_address", METAL, carry(call_it_an_address))
 mutant("TENS-01", "forgets_offset_of_handle", METAL, carry(forget_offset))
 
 
-def carries_handles(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    """A correct consumer, which carries handles."""
-    known = copy is None and hasattr(x, "fields") and x.fields.get("data") == HANDLE
+def carries_devices(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+    """A correct consumer, which carries handles and memory of GPUs. Only an export of its arrays
+    tells their device."""
+    given = {**DEFAULTS, **getattr(x, "fields", {})}
+    known = given["device"][0] in {2, 10} or given.get("data") == HANDLE
+    known = known and (device, copy) == (None, None)
     return carry(keep)(x) if known else ra.from_dlpack(x, device=device, copy=copy)
 
 
-carries_handles_ = consumer(carries_handles)
+carries_devices_ = consumer(carries_devices)
 
 
 def own_on_metal(change: Change) -> Subject:

@@ -113,12 +113,12 @@ def work(pid: int) -> tuple[float, bool] | None:
     """The CPU seconds of a process and, if it has a job, of all that it has started; and False:
     whether a thread waits for a CPU is not known. None if the process has ended."""
     seconds = own_seconds(pid)
-    job = KERNEL.OpenJobObjectW(JOB_QUERY, False, name_job(pid))
-    if job and seconds is not None:
+    if job := KERNEL.OpenJobObjectW(JOB_QUERY, False, name_job(pid)):
         told = ctypes.create_string_buffer(48)
         KERNEL.QueryInformationJobObject(job, JOB_ACCOUNTING, told, len(told), None)
-        seconds = max(seconds, sum(struct.unpack_from("<2q", told)) / 1e7)
-    KERNEL.CloseHandle(job)
+        KERNEL.CloseHandle(job)
+        if seconds is not None:
+            seconds = max(seconds, sum(struct.unpack_from("<2q", told)) / 1e7)
     return None if seconds is None else (seconds, False)
 
 

@@ -178,20 +178,9 @@ class Build:
         definition.write_text(PATHS, encoding="utf-8")
         quiet([zig(), "dlltool", "-m", "i386:x86-64", "-d", definition, "-l", paths])
         library, names = prefix / f"python{NUMBER}.dll", self.work / f"libpython{NUMBER}.a"
-        system = [f"-l{name}" for name in SYSTEM]
-        quiet(
-            [
-                *self.compiler,
-                *FLAGS,
-                "-shared",
-                *objects,
-                *system,
-                paths,
-                "-o",
-                library,
-                f"-Wl,--out-implib,{names}",
-            ]
-        )
+        needed = [*objects, *(f"-l{name}" for name in SYSTEM), paths]
+        target = ["-o", library, f"-Wl,--out-implib,{names}"]
+        quiet([*self.compiler, *FLAGS, "-shared", *needed, *target])
         include = [f"-I{self.python / name}" for name in INCLUDE]
         macros = ["-municode", "-DPy_ENABLE_SHARED", "-DPy_BUILD_CORE_MODULE"]
         program = [self.python / "Programs" / "python.c", names, "-o", prefix / "python.exe"]

@@ -15,8 +15,6 @@ CPU, CUDA, CUDA_HOST, ROCM = 1, 2, 3, 10
 WILD = 0xDEAD0008  # an unmapped address: access faults
 HANDLE = 0x100  # of a device: a multiple of 256, as the header has it, and no address of a process
 INT64_MIN = -(2**63)
-DEVICES = ("DEV-07", "DEV-10")
-"""The requirements of devices that a consumer may support."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +58,6 @@ class Given:
     def for_readers(self) -> bool:
         """Whether only a consumer that reads the data has to refuse it."""
         return self.foreign or self.id in {"DTYPE-07", "DTYPE-08"}
-
-    def shows_support(self, device: str) -> bool:
-        """Whether an imported array on `device` shows that the consumer supports that device."""
-        return self.id in DEVICES and device not in {"", "cpu"}
 
 
 GIVEN: list[Given] = []
