@@ -27,7 +27,7 @@ from common import (
 
 # PyTorch, JAX, PyArrow, mpi4py, tvm-ffi and tree-sitter have no free-threaded wheels, or enable the
 # GIL.
-NO_WHEEL = ("apache-tvm-ffi", "pyyaml", "tree-sitter")
+NO_WHEEL = ("apache-tvm-ffi", "pyyaml", "readme-renderer", "tree-sitter")
 WITHOUT = (*HEAVY, "tvm_ffi")
 NOT_HERE = (
     "test_convert.py",  # needs ml_dtypes 0.6, which has no free-threaded wheel
