@@ -206,6 +206,9 @@ gate-test-partners: $(VENV)/pip ## heavy partners, and the calls of 80 libraries
 gate-test-foreign: $(VENV)/build ## other projects' released tests with refarray's arrays; SUITE=numpy runs some, UPDATE=1 records the results
 	$(BIN)/python tools/gates/foreign_suites.py $(if $(UPDATE),--write) $(SUITE)
 
+gate-test-consumers: $(VENV)/build ## other projects' released tests with array-api-strict and with refarray.strict; PROJECT=scipy-fft runs some, UPDATE=1 records the counts
+	$(BIN)/python tools/gates/consumers $(if $(UPDATE),--write) $(PROJECT)
+
 gate-mutants: $(VENV)/$(if $(OWN_BUILD),build,package) $(VENV)/test ## broken producers and consumers against the conformance kit, and bugs generated in every source against the tests; FOLDER="src/dlpack" for some, LIMIT=50 of each, SEED=1, TESTS="files", RECORD=1
 	$(if $(FOLDER),,PYTHONPATH=tests:fakegpu $(BIN)/python -m mutants)
 	$(BIN)/python tools/gates/mutants $(TESTS) $(if $(RECORD),--record) --folder $(or $(FOLDER),src/) \
@@ -282,10 +285,6 @@ gate-gpu-kernels: ## compile the device kernels with clang 19 into src/runtime/k
 .PHONY: array-api-tests
 array-api-tests: $(VENV)/build # the official suite: SUITE=folder; VERSION=2024.12: of an earlier version; STRICT=1: on the strict namespace; DEVICE=cuda:0: on a simulated device; UPDATE=1 rewrites tests/compute/official_suite.toml
 	$(BIN)/python tools/gates/array_api_tests.py $(if $(UPDATE),--write) $(if $(VERSION),--version $(VERSION)) $(if $(STRICT),--strict) $(if $(DEVICE),--device $(DEVICE)) $(if $(PACKAGE),--package $(PACKAGE)) "$(SUITE)"
-
-.PHONY: test-consumers
-test-consumers: $(VENV)/build # other projects' tests with array-api-strict and with refarray.strict: PROJECT=name runs one, UPDATE=1 records the counts
-	$(BIN)/python tools/gates/consumers $(if $(UPDATE),--write) $(PROJECT)
 
 gate-canary: $(VENV)/pip ## plant every gate's bug in a copy of the tree: each must be caught
 	$(BIN)/python tools/gates/canary.py --all

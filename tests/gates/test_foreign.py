@@ -85,7 +85,7 @@ def test_expected_failures_have_a_policy_or_a_reason() -> None:
     policies = set(
         re.findall(r"^\| (A-\d+) \|", (ROOT / "docs" / "exchange.md").read_text(), re.MULTILINE)
     )
-    names = [each.name for each in gate.suites(gate.read_suites())]
+    names = [each.name for each in gate.suites(gate.DATA)]
     for each in gate.expectations():
         assert each.policy in {"", *policies}, each
         assert len(each.reason) > 10 and each.error, each
@@ -96,5 +96,5 @@ def test_page_shows_the_recorded_results() -> None:
     done = python(ROOT / "tools" / "docs" / "foreign_page.py", "--check")
     assert done.returncode == 0, "run tools/docs/foreign_page.py"
     recorded = json.loads((FOREIGN / "results.json").read_text(encoding="utf-8"))
-    assert list(recorded) == list(gate.read_suites()["suite"])
+    assert list(recorded) == list(gate.DATA["suite"])
     assert all(each["passed"] > 0 for each in recorded.values())

@@ -50,7 +50,7 @@ def quirks_of_this_version(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def counts(record_testsuite_property: Callable[[str, object], None]) -> Iterator[None]:
-    """Prints the limits and quirks met, for tools/gates/partners/partner_environments.py."""
+    """Prints the limits and quirks met, for tools/gates/partners/partner_tests.py."""
     yield
     record_testsuite_property("limits met", len(limits.MET))
     record_testsuite_property("quirks shown", len(limits.SHOWN))

@@ -27,9 +27,11 @@ from packaging.version import Version
 from refarray._hang_detector import run_to_end
 from refarray.conformance.repros import script
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "gates"))
 sys.path.append(str(Path(__file__).resolve().parents[1] / "gates" / "partners"))
-import partner_environments
-from partner_environments import Environment
+import environments
+import partner_tests
+from environments import Environment
 
 ROOT = Path(__file__).resolve().parents[2]
 DEVIATIONS = {"fail", "crash", "hang", "warn"}
@@ -81,8 +83,8 @@ LIBRARIES = [
 def environment_of(library: Library) -> Environment | None:
     """The environment of a library; None if it is this interpreter's."""
     if library.requires:
-        return Environment(library.name, "", list(library.requires), [])
-    return partner_environments.environments()[library.environment] if library.environment else None
+        return Environment(library.name, list(library.requires))
+    return partner_tests.partners()[library.environment] if library.environment else None
 
 
 def python_of(library: Library) -> tuple[str, dict[str, str]]:
@@ -99,12 +101,11 @@ def python_of(library: Library) -> tuple[str, dict[str, str]]:
 def prepare(libraries: list[Library]) -> None:
     """Builds the environments and installs refarray in each. FINDINGS_READY=1 skips this: the
     environments exist and PYTHONPATH contains refarray."""
-    environments = list(filter(None, map(environment_of, libraries)))
-    if not environments or os.environ.get("FINDINGS_READY"):
+    if os.environ.get("FINDINGS_READY"):
         return
-    for environment in environments:
-        partner_environments.make(environment)
-        partner_environments.install_refarray(environment)
+    for environment in filter(None, map(environment_of, libraries)):
+        environments.make(environment)
+        environments.install_refarray(environment)
 
 
 def check(library: Library) -> dict[str, Any]:

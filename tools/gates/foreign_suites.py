@@ -13,12 +13,10 @@ from __future__ import annotations
 import fnmatch
 import json
 import os
-import platform
 import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 import time
 import tomllib
 from collections import Counter
@@ -26,12 +24,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from common import ROOT, build, environment, print_loaded, quiet, say, show, tool, unpack_sdist
+from common import ROOT, output, quiet, say, show, tool, unpack_sdist
+from environments import Environment, install_refarray, make
 
 FOREIGN = ROOT / "tests" / "foreign"
 WORK = ROOT / "build" / "foreign"
-VENV = WORK / "env"
-PYTHON = VENV / "bin" / "python"
+DATA = tomllib.loads((FOREIGN / "suites.toml").read_text(encoding="utf-8"))
+ENVIRONMENT = Environment("foreign", DATA["environment"]["requires"])
+PYTHON = ENVIRONMENT.python
 RESULTS = FOREIGN / "results.json"
 TIMEOUT = 1200  # seconds for one suite
 #: Some tests choose random layouts: the number of exchanges may fall by this factor.
@@ -52,11 +52,12 @@ class Suite:
     sdist: str = ""
     select: str = ""
 
-    def folder(self, sources: Path, site: Path) -> Path:
+    def folder(self) -> Path:
         """Where the tests are: in the sdist, the interpreter's library, or the wheel."""
         if self.sdist:
-            return sources / self.sdist
-        return Path(sysconfig.get_path("stdlib")) if self.library == "cpython" else site
+            return WORK / "sdist" / self.sdist
+        path = "stdlib" if self.library == "cpython" else "purelib"
+        return Path(evaluate(f"sysconfig.get_path({path!r})"))
 
 
 @dataclass(frozen=True)
@@ -99,13 +100,14 @@ class Outcome:
         return {**{key: self.counts[key] for key in keys}, "exchanges": self.exchanges}
 
 
+def evaluate(expression: str) -> str:
+    """What an expression of sysconfig or platform is in the interpreter of the suites."""
+    return output([PYTHON, "-c", f"import platform, sysconfig; print({expression})"])
+
+
 def escaped(pattern: str) -> str:
     """A pattern in which only * is special: test names have brackets."""
     return pattern.replace("[", "[[]")
-
-
-def read_suites() -> dict[str, Any]:
-    return tomllib.loads((FOREIGN / "suites.toml").read_text(encoding="utf-8"))
 
 
 def suites(data: dict[str, Any]) -> list[Suite]:
@@ -163,7 +165,7 @@ def stale(expected: list[Expected], met: set[str], ran: list[Suite]) -> list[str
 def version_of(suite: Suite, data: dict[str, Any]) -> str:
     """The version of the library whose tests run."""
     if suite.library == "cpython":
-        return platform.python_version()
+        return evaluate("platform.python_version()")
     return requirement(suite.library, data).partition("==")[2]
 
 
@@ -185,19 +187,6 @@ def differences(
     if now["exchanges"] < FEWER * before["exchanges"]:
         found.append(f"{name}: {now['exchanges']} exchanges, {before['exchanges']} are recorded")
     return found
-
-
-def install(data: dict[str, Any]) -> Path:
-    """Creates the environment, again if its requirements have changed; returns site-packages."""
-    requires = data["environment"]["requires"]
-    stamp = VENV / "ready"
-    if not stamp.exists() or json.loads(stamp.read_text(encoding="utf-8")) != requires:
-        say(f"environment in build/foreign: {', '.join(requires)}")
-        quiet([sys.executable, "-m", "venv", "--clear", VENV])
-        quiet([PYTHON, "-m", "pip", "--disable-pip-version-check", "-q", "install", *requires])
-        stamp.write_text(json.dumps(requires), encoding="utf-8")
-    (site,) = VENV.glob("lib/python3*/site-packages")
-    return site
 
 
 def unpack(name: str, row: dict[str, Any]) -> None:
@@ -231,17 +220,17 @@ def compile_target(folder: Path, row: dict[str, Any]) -> None:
     quiet([tool("cmake"), "--build", folder / "build", "--target", row["target"]])
 
 
-def modules(folder: Path) -> str:
+def modules(folder: Path) -> list[str]:
     """The folders of the extension modules that an sdist's target has built."""
     built = (folder / "build").rglob("*.so")
-    return os.pathsep.join(dict.fromkeys(str(path.parent) for path in built))
+    return list(dict.fromkeys(str(path.parent) for path in built))
 
 
-def run(suite: Suite, site: Path, variables: dict[str, str]) -> dict[str, Any]:
+def run(suite: Suite) -> dict[str, Any]:
     """Runs the tests of a suite in a process; returns the plugin's record."""
-    folder = suite.folder(WORK / "sdist", site)
+    folder = suite.folder()
     report = WORK / "reports" / f"{suite.name}.json"
-    report.parent.mkdir(exist_ok=True)
+    report.parent.mkdir(parents=True, exist_ok=True)
     report.unlink(missing_ok=True)
     settings = report.with_name("pytest.ini")
     settings.write_text("[pytest]\n", encoding="utf-8")
@@ -257,14 +246,13 @@ def run(suite: Suite, site: Path, variables: dict[str, str]) -> dict[str, Any]:
         "FOREIGN_SIDE": suite.side,
         "FOREIGN_REPORT": str(report),
     }
-    if suite.sdist and (built := modules(folder)):
-        own["PYTHONPATH"] = os.pathsep.join((variables["PYTHONPATH"], built))
+    own["PYTHONPATH"] = os.pathsep.join([str(ROOT / "tests"), *modules(folder)])
     with report.with_suffix(".log").open("w", encoding="utf-8") as log:
         try:
             done = subprocess.run(
                 command,
                 cwd=cwd,
-                env={**variables, **own},
+                env={**os.environ, **own},
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 check=False,
@@ -281,15 +269,13 @@ def run(suite: Suite, site: Path, variables: dict[str, str]) -> dict[str, Any]:
     return {"tests": {}, "not_collected": [f"{status} during {during}; see {log.name}"]}
 
 
-def run_all(
-    chosen: list[Suite], expected: list[Expected], site: Path, variables: dict[str, str]
-) -> tuple[dict[str, Outcome], list[str]]:
+def run_all(chosen: list[Suite], expected: list[Expected]) -> tuple[dict[str, Outcome], list[str]]:
     """Runs the suites one after the other; returns their outcomes and the expectations met."""
     outcomes: dict[str, Outcome] = {}
     met: set[str] = set()
     for number, suite in enumerate(chosen, 1):
         begun = time.monotonic()
-        record = run(suite, site, variables)
+        record = run(suite)
         outcome = judge(suite, record["tests"], expected, met)
         outcome.problems += [f"{suite.name}: {each}" for each in record["not_collected"]]
         if not outcome.counts["reached"]:
@@ -305,37 +291,31 @@ def run_all(
     return outcomes, stale(expected, met, chosen)
 
 
-def prepare(data: dict[str, Any], chosen: list[Suite]) -> tuple[Path, dict[str, str]]:
-    """Builds refarray, installs what the suites need; returns site-packages and the variables."""
-    WORK.mkdir(parents=True, exist_ok=True)
-    site = install(data)
+def prepare(data: dict[str, Any], chosen: list[Suite]) -> None:
+    """Installs refarray and what the suites need."""
+    make(ENVIRONMENT)
+    install_refarray(ENVIRONMENT)
     for name, row in data["sdist"].items():
         if any(suite.sdist == name for suite in chosen):
             unpack(name, {**row, "requirement": requirement(name, data)})
-    folder = build("foreign-build", options=["-DREFARRAY_TESTS=OFF"])
-    variables = environment(folder)
-    print_loaded(folder, variables, PYTHON)
-    variables["PYTHONPATH"] += f"{os.pathsep}{ROOT / 'tests'}"
-    return site, variables
 
 
 def main(arguments: list[str]) -> int:
     write = "--write" in arguments
     names = [each for each in arguments if each != "--write"]
-    data = read_suites()
-    chosen = [each for each in suites(data) if not names or each.name.startswith(tuple(names))]
+    chosen = [each for each in suites(DATA) if not names or each.name.startswith(tuple(names))]
     if not chosen:
-        print(f"no suite {', '.join(names)}; there are {', '.join(data['suite'])}")
+        print(f"no suite {', '.join(names)}; there are {', '.join(DATA['suite'])}")
         return 2
-    site, variables = prepare(data, chosen)
+    prepare(DATA, chosen)
     expected = expectations()
-    outcomes, problems = run_all(chosen, expected, site, variables)
+    outcomes, problems = run_all(chosen, expected)
     recorded = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     for suite in chosen:
         outcome = outcomes[suite.name]
         problems = [*outcome.problems, *problems]
         if not write and not outcome.problems:
-            version = version_of(suite, data)
+            version = version_of(suite, DATA)
             problems += differences(suite.name, version, outcome, recorded)
     say("other projects' tests with refarray in the place of one of their arrays")
     sides = {suite.name: suite.side for suite in chosen}
@@ -351,8 +331,8 @@ def main(arguments: list[str]) -> int:
     if write:
         for suite in chosen:
             numbers = outcomes[suite.name].numbers()
-            recorded[suite.name] = {"version": version_of(suite, data), **numbers}
-        kept = {name: recorded[name] for name in data["suite"] if name in recorded}
+            recorded[suite.name] = {"version": version_of(suite, DATA), **numbers}
+        kept = {name: recorded[name] for name in DATA["suite"] if name in recorded}
         RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
         quiet([sys.executable, ROOT / "tools" / "docs" / "foreign_page.py"])
     return 1 if problems else 0

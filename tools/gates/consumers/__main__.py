@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Runs other projects' released tests with array-api-strict and with refarray.strict in its place:
-`consumers [--write] [--built FOLDER] [PROJECT …]`.
+`consumers [--write] [PROJECT …]`.
 
-The projects of tests/consumers/projects.toml have environments below build/consumers; nothing of
-them is stored here. A test whose outcome differs must be listed in differences.toml there.
---write records the counts and times in tests/consumers/results.json and docs/testing.md. FOLDER is
-one with a built package, in the place of a new build.
+The projects of tests/consumers/projects.toml have environments on the CPython of the other
+partners; nothing of them is stored here. A test whose outcome differs must be listed in
+differences.toml there. --write records the counts and times in tests/consumers/results.json and
+docs/testing.md.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import fnmatch
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import time
@@ -26,7 +25,8 @@ from pathlib import Path
 from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from common import ROOT, build, environment, quiet, say, unpack_sdist
+from common import ROOT, unpack_sdist
+from environments import Environment, install_refarray, make
 
 DATA = ROOT / "tests" / "consumers"
 WORK = ROOT / "build" / "consumers"
@@ -40,44 +40,34 @@ Tests = dict[str, tuple[str, str]]  # by name: the outcome, and the message of a
 
 
 def prepare(name: str, row: dict[str, Any]) -> tuple[Path, Path]:
-    """Makes an environment, again if its row has changed; returns the interpreter and the folder
-    of the tests."""
-    folder = WORK / name
-    python = folder / "env" / "bin" / "python"
-    stamp = folder / "ready"
-    wanted = json.dumps(row, sort_keys=True)
-    if not stamp.exists() or stamp.read_text(encoding="utf-8") != wanted:
-        say(f"environment of {name}: {', '.join(row['requires'])}")
-        shutil.rmtree(folder, ignore_errors=True)
-        quiet([sys.executable, "-m", "venv", folder / "env"])
-        pip = [python, "-m", "pip", "--disable-pip-version-check", "-q", "install"]
-        quiet([*pip, *row["requires"]])
-        if "sdist" in row:
-            unpack_sdist(python, row["sdist"], folder / "download", folder / "sdist")
-        stamp.write_text(wanted, encoding="utf-8")
-    where = (
-        folder / "sdist" if "sdist" in row else next((folder / "env").glob("lib/*/site-packages"))
-    )
-    return python, where
+    """Makes an environment; returns the interpreter and the folder of the tests."""
+    environment = Environment(f"consumers-{name}", row["requires"])
+    make(environment)
+    install_refarray(environment)
+    if "sdist" not in row:
+        return environment.python, next(environment.folder.glob("lib/*/site-packages"))
+    where = WORK / "sdist" / row["sdist"]
+    if not where.exists():
+        unpack_sdist(environment.python, row["sdist"], WORK / "download" / name, where)
+    return environment.python, where
 
 
 def run(
-    name: str, row: dict[str, Any], python: Path, where: Path, ours: dict[str, str] | None
+    name: str, row: dict[str, Any], python: Path, where: Path, side: str
 ) -> tuple[Tests, dict[str, float]]:
-    """The outcomes of the project's tests and the seconds that pytest took; `ours`: the variables
-    for refarray, or None for array-api-strict."""
+    """The outcomes of the project's tests with a side's arrays, "strict" or "refarray", and the
+    seconds that pytest took."""
     folder = WORK / "reports" / name
     folder.mkdir(parents=True, exist_ok=True)
-    report = folder / f"{'refarray' if ours else 'strict'}.xml"
+    report = folder / f"{side}.xml"
     report.unlink(missing_ok=True)
     options = ["-q", "-p", "no:cacheprovider", f"--junitxml={report}", "--rootdir", str(where)]
-    if where.name != "sdist":  # not the configuration of refarray
+    if where.name == "site-packages":  # not the configuration of refarray
         empty = folder / "pytest.ini"
         empty.write_text("[pytest]\n", encoding="utf-8")
         options += ["-c", str(empty)]
     variables = {**os.environ, **row.get("variables", {}), "PYTHONDONTWRITEBYTECODE": "1"}
-    if ours is not None:
-        variables |= ours
+    if side == "refarray":
         options += STAND_IN
     tests = [str(where / each) for each in row.get("tests", [])]
     tests += [str(DATA / each) for each in row.get("own_tests", [])]
@@ -189,7 +179,6 @@ def version_of(name: str, row: dict[str, Any]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true")
-    parser.add_argument("--built", type=Path)
     parser.add_argument("projects", nargs="*")
     chosen = parser.parse_args()
     data = tomllib.loads((DATA / "projects.toml").read_text(encoding="utf-8"))
@@ -198,18 +187,14 @@ def main() -> int:
     unknown = set(chosen.projects) - rows.keys()
     if unknown:
         parser.error(f"no project {sorted(unknown)}; there are {', '.join(rows)}")
-    if chosen.built is None:
-        variables = environment(build("consumers-build", options=["-DREFARRAY_TESTS=OFF"]))
-    else:
-        variables = {"PYTHONPATH": str(chosen.built.resolve())}
     results, problems = {}, []
     for name in chosen.projects or rows:
         used = rows[name]["environment"]
         python, where = prepare(used, environments[used])
         sides = {}
         runs = {}
-        for side, ours in (("strict", None), ("refarray", variables)):
-            runs[side], seconds = run(name, rows[name], python, where, ours)
+        for side in ("strict", "refarray"):
+            runs[side], seconds = run(name, rows[name], python, where, side)
             sides[side] = {**counts(runs[side]), **seconds}
         if not sides["strict"]["passed"]:
             problems.append(f"{name}: no test passed with array-api-strict")

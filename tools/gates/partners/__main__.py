@@ -7,13 +7,13 @@ from __future__ import annotations
 import sys
 
 import partner_calls
-import partner_environments
+import partner_tests
 from partner_calls import calls_page
 
 
 def main(arguments: list[str]) -> int:
     asked = [name for name in arguments if name != "--update"]
-    tests, libraries = partner_environments.environments(), calls_page.rows()
+    tests, libraries = partner_tests.partners(), calls_page.rows()
     if unknown := set(asked) - tests.keys() - libraries.keys():
         known = ", ".join(sorted({*tests, *libraries}))
         print(f"no partner {', '.join(sorted(unknown))}; there are {known}")
@@ -23,7 +23,7 @@ def main(arguments: list[str]) -> int:
     if chosen := [name for name in names if name in libraries]:
         passed = partner_calls.run_all(chosen, "--update" in arguments)
     if chosen := [name for name in names if name in tests]:
-        passed = partner_environments.run_all(chosen) and passed
+        passed = partner_tests.run_all(chosen) and passed
     return 0 if passed else 1
 
 

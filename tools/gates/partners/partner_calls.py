@@ -15,13 +15,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import partner_environments as environments
-from common import output
-from partner_environments import ROOT, Environment, say, show
-
+sys.path.append(str(Path(__file__).resolve().parents[1]))
 sys.path.append(str(Path(__file__).resolve().parents[2] / "docs"))
 import calls_page
+import environments
 from calls_page import Library
+from common import ROOT, output, say, show
+from environments import Environment
 
 EXCHANGE = ROOT / "tests" / "partners" / "calls" / "exchange.py"
 RESULTS = environments.WORK / "results"
@@ -47,10 +47,7 @@ def needed(libraries: dict[str, Library]) -> dict[str, Environment]:
     for library in calls_page.rows().values():
         requires.setdefault(library["environment"], []).extend(library.get("requires", []))
     wanted = {library["environment"] for library in libraries.values()}
-    return {
-        name: Environment(name, "", list(dict.fromkeys(requires[name])), [])
-        for name in sorted(wanted)
-    }
+    return {name: Environment(name, list(dict.fromkeys(requires[name]))) for name in sorted(wanted)}
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
