@@ -28,7 +28,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if collection_path == HEAVY and not named else None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    gone = []
     for item in items:
         for mark in item.iter_markers("quirk"):
             quirk = limits.QUIRKS.get(mark.args[0])
@@ -36,6 +37,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 raise pytest.UsageError(f"{item.nodeid}: limits.toml has no quirk {mark.args[0]}")
             if item.get_closest_marker(quirk.partner) is None:
                 raise pytest.UsageError(f"{item.nodeid}: {quirk.id} is one of {quirk.partner}'s")
+            if quirk.is_gone:
+                gone.append(item)
+    config.hook.pytest_deselected(items=gone)
+    items[:] = [item for item in items if item not in gone]
 
 
 @pytest.fixture(autouse=True)

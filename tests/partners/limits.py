@@ -35,7 +35,8 @@ class Limit:
 
 @dataclass(frozen=True)
 class Quirk:
-    """Unexpected behavior of a partner, shown by a test with its marker."""
+    """Unexpected behavior of a partner, shown by a test with its marker; from release `gone` on it
+    was not seen any more."""
 
     id: str
     partner: str
@@ -43,6 +44,13 @@ class Quirk:
     direction: str
     reason: str
     link: str = ""
+    gone: str = ""
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the installed release lacks it; the tests of a missing partner run, and fail."""
+        here = self.gone and installed(self.partner) is not None
+        return bool(here) and concerns(self.partner, f">={self.gone}")
 
 
 # Broadcast views of refarray are read-only, so refarray itself refuses them to legacy consumers.

@@ -84,3 +84,17 @@ def test_limits_of_other_versions_do_not_apply(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(limits, "installed", lambda _: "0.10.2")
     assert limits.find("jax", "to", "layout:stepped") is not None
     limits.concerns.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("version", "is_gone"), [("0.10.2", False), ("0.11.0", True), ("0.12.0.1", True), (None, False)]
+)
+def test_a_quirk_is_gone_from_the_release_named(
+    monkeypatch: pytest.MonkeyPatch, version: str | None, is_gone: bool
+) -> None:
+    """The tests of a partner that is not installed run, and fail."""
+    monkeypatch.setattr(limits, "installed", lambda _: version)
+    limits.concerns.cache_clear()
+    assert limits.QUIRKS["jax-legacy-only"].is_gone is is_gone
+    assert not limits.QUIRKS["jax-copies-unaligned"].is_gone
+    limits.concerns.cache_clear()

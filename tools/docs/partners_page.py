@@ -79,6 +79,8 @@ def affected(partner: dict[str, Any], row: dict[str, Any]) -> tuple[str, str, An
     """The partner, the direction, what the row says of it, and the versions."""
     (direction,) = ARROWS.keys() & row.keys()
     versions = row.get("versions") or partner["versions"]
+    if "gone" in row:
+        versions += f",<{row['gone']}"
     return partner["distribution"], ARROWS[direction], row[direction], versions
 
 

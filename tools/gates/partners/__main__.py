@@ -18,7 +18,7 @@ def main(arguments: list[str]) -> int:
         known = ", ".join(sorted({*tests, *libraries}))
         print(f"no partner {', '.join(sorted(unknown))}; there are {known}")
         return 2
-    names = asked or [*tests, *libraries]
+    names = asked or list(dict.fromkeys([*tests, *libraries]))
     passed = True
     if chosen := [name for name in names if name in libraries]:
         passed = partner_calls.run_all(chosen, "--update" in arguments)
