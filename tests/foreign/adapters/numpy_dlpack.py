@@ -22,7 +22,7 @@ def consume(x: Any, /, **keywords: Any) -> np.ndarray[Any, Any]:
 def from_refarray(x: Any, /, **keywords: Any) -> np.ndarray[Any, Any]:
     """np.from_dlpack of an array of refarray over the memory of `x`."""
     exchanges.note()
-    array = x if isinstance(x, refarray.Array) else refarray.asarray(x)
+    array = x if isinstance(x, refarray.Array) else refarray.asarray(x, copy=False)
     return np.from_dlpack(array, **keywords)
 
 
