@@ -49,8 +49,9 @@ class Quirk:
     @property
     def is_gone(self) -> bool:
         """Whether the installed release lacks it; the tests of a missing partner run, and fail."""
-        here = self.gone and installed(self.partner) is not None
-        return bool(here) and concerns(self.partner, f">={self.gone}")
+        if not self.gone or installed(self.partner) is None:
+            return False
+        return concerns(self.partner, f">={self.gone}")
 
 
 # Broadcast views of refarray are read-only, so refarray itself refuses them to legacy consumers.

@@ -245,8 +245,8 @@ def run(suite: Suite) -> dict[str, Any]:
         "FOREIGN_ADAPTER": suite.adapter,
         "FOREIGN_SIDE": suite.side,
         "FOREIGN_REPORT": str(report),
+        "PYTHONPATH": os.pathsep.join([str(ROOT / "tests"), *modules(folder)]),
     }
-    own["PYTHONPATH"] = os.pathsep.join([str(ROOT / "tests"), *modules(folder)])
     with report.with_suffix(".log").open("w", encoding="utf-8") as log:
         try:
             done = subprocess.run(
@@ -291,13 +291,13 @@ def run_all(chosen: list[Suite], expected: list[Expected]) -> tuple[dict[str, Ou
     return outcomes, stale(expected, met, chosen)
 
 
-def prepare(data: dict[str, Any], chosen: list[Suite]) -> None:
+def prepare(chosen: list[Suite]) -> None:
     """Installs refarray and what the suites need."""
     make(ENVIRONMENT)
     install_refarray(ENVIRONMENT)
-    for name, row in data["sdist"].items():
+    for name, row in DATA["sdist"].items():
         if any(suite.sdist == name for suite in chosen):
-            unpack(name, {**row, "requirement": requirement(name, data)})
+            unpack(name, {**row, "requirement": requirement(name, DATA)})
 
 
 def main(arguments: list[str]) -> int:
@@ -307,7 +307,7 @@ def main(arguments: list[str]) -> int:
     if not chosen:
         print(f"no suite {', '.join(names)}; there are {', '.join(DATA['suite'])}")
         return 2
-    prepare(DATA, chosen)
+    prepare(chosen)
     expected = expectations()
     outcomes, problems = run_all(chosen, expected)
     recorded = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}

@@ -25,8 +25,8 @@ from common import (
     say,
 )
 
-# PyTorch, JAX, PyArrow, mpi4py, tvm-ffi and tree-sitter have no free-threaded wheels, or enable the
-# GIL.
+# PyTorch, JAX, PyArrow, mpi4py, tvm-ffi, tree-sitter and what readme-renderer needs have no
+# free-threaded wheels, or enable the GIL.
 NO_WHEEL = ("apache-tvm-ffi", "pyyaml", "readme-renderer", "tree-sitter")
 WITHOUT = (*HEAVY, "tvm_ffi")
 NOT_HERE = (
