@@ -67,6 +67,8 @@ check: $(VENV)/package $(VENV)/test $(VENV)/partners $(VENV)/dev ## 16 minutes: 
 	$(BIN)/python tools/wheels/configured.py
 	echo "== house rules"
 	$(BIN)/python tools/house.py
+	echo "== lines by hand"
+	$(BIN)/python tools/lines.py > /dev/null
 	echo "== docs/architecture.md against the tree"
 	$(BIN)/python tools/docs/architecture.py
 	echo "== rows of functions: stubs, page of the manual, and a test for each"
