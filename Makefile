@@ -208,7 +208,7 @@ gate-test-partners: $(VENV)/pip ## heavy partners, and the calls of 80 libraries
 gate-test-foreign: $(VENV)/build ## other projects' released tests with refarray's arrays; SUITE=numpy runs some, UPDATE=1 records the results
 	$(BIN)/python tools/gates/foreign_suites.py $(if $(UPDATE),--write) $(SUITE)
 
-gate-test-consumers: $(VENV)/build ## other projects' released tests with array-api-strict and with refarray.strict; PROJECT=scipy-fft runs some, UPDATE=1 records the counts
+gate-test-consumers: $(VENV)/pip ## other projects' released tests with array-api-strict and with refarray.strict; PROJECT=scipy-fft runs some, UPDATE=1 records the counts
 	$(BIN)/python tools/gates/consumers $(if $(UPDATE),--write) $(PROJECT)
 
 gate-mutants: $(VENV)/$(if $(OWN_BUILD),build,package) $(VENV)/test ## broken producers and consumers against the conformance kit, and bugs generated in every source against the tests; FOLDER="src/dlpack" for some, LIMIT=50 of each, SEED=1, TESTS="files", RECORD=1
