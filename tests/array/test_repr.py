@@ -197,6 +197,21 @@ def test_linewidth_option() -> None:
         assert str(ra.arange(8)) == "[0, 1, 2, 3, 4, 5,\n 6, 7]"
 
 
+@pytest.mark.parametrize("shape", [(3,), (2, 3)])
+def test_facts_stay_on_the_last_line_while_they_fit(shape: tuple[int, ...]) -> None:
+    text = repr(ra.ones(shape))
+    last = text[text.rfind("\n") + 1 :]
+    with ra.printoptions(linewidth=len(last)):
+        assert repr(ra.ones(shape)) == text
+    with ra.printoptions(linewidth=len(last) - 1):
+        assert repr(ra.ones(shape)).splitlines()[-1].lstrip() == last[last.index("shape=") :]
+
+
+def test_options_may_be_zero() -> None:
+    with ra.printoptions(precision=0, threshold=0, edgeitems=1):
+        assert str(ra.asarray([1.5, 2.5, 3.5])) == "[2., ..., 4.]"
+
+
 def test_printoptions_are_per_thread() -> None:
     seen = []
     with ra.printoptions(precision=1):
@@ -261,6 +276,11 @@ def test_html_shows_values_and_attributes() -> None:
         "bytes": "6",
         "access": "read-only",
     }
+
+
+def test_html_of_more_axes_is_the_text() -> None:
+    x = ra.reshape(ra.arange(8), (2, 2, 2))
+    assert html(x).cells[0] == str(x)
 
 
 def test_html_abbreviates_large_arrays() -> None:

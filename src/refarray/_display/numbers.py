@@ -16,8 +16,6 @@ SMALLEST_PLAIN = Decimal(10) ** -4
 
 def nearest(value: float, format: Format) -> float:
     """Round to `format`, ties to even, ignoring its largest exponent."""
-    if value == 0:
-        return value
     lowest = 1 - format.bias if format.signed else -format.bias
     exponent = max(math.frexp(value)[1] - 1, lowest) - format.mantissa_bits
     return math.ldexp(round(math.ldexp(value, -exponent)), exponent)
@@ -41,8 +39,8 @@ def strip(text: str) -> str:
 
 
 def justify(texts: Sequence[str]) -> list[str]:
-    """Right-justify to the width of the longest text."""
-    width = max(map(len, texts), default=0)
+    """Right-justify to the width of the longest text; there is at least one."""
+    width = max(map(len, texts))
     return [text.rjust(width) for text in texts]
 
 
@@ -61,8 +59,8 @@ def scientific(decimals: list[Decimal], precision: int) -> list[str]:
         strip(f"{decimal.scaleb(-exponent):.{precision}f}")
         for decimal, exponent in zip(rounded, exponents, strict=True)
     ]
-    places = max((len(text.partition(".")[2]) for text in mantissas), default=0)
-    width = 1 + max((len(str(abs(exponent))) for exponent in exponents), default=2)
+    places = max(len(text.partition(".")[2]) for text in mantissas)
+    width = 1 + max(len(str(abs(exponent))) for exponent in exponents)
     return [
         f"{text}{'0' * (places - len(text.partition('.')[2]))}e{exponent:+0{max(width, 3)}d}"
         for text, exponent in zip(mantissas, exponents, strict=True)
@@ -85,7 +83,7 @@ def complex_column(values: Sequence[complex], format: Format, precision: int) ->
         text.lstrip() if text.lstrip().startswith("-") else "+" + text.lstrip()
         for text in float_column([value.imag for value in values], format, precision)
     ]
-    width = max(map(len, imaginary), default=0)
+    width = max(map(len, imaginary))
     return [
         f"{a}{b.rjust(width).rstrip()}j{' ' * (len(b) - len(b.rstrip()))}"
         for a, b in zip(real, imaginary, strict=True)
@@ -93,7 +91,7 @@ def complex_column(values: Sequence[complex], format: Format, precision: int) ->
 
 
 def column(values: Sequence[Any], dtype_name: str, precision: int) -> list[str]:
-    """Format values of a scalar dtype as an aligned column."""
+    """Format values of a scalar dtype, at least one, as an aligned column."""
     format = FORMATS.get(COMPONENTS.get(dtype_name, dtype_name))
     if format is None:  # booleans and integers
         return justify([str(value) for value in values])
