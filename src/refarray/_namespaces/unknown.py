@@ -148,14 +148,12 @@ class Unknowns:
         function = method(name)
 
         def use(x: Any, other: Any) -> Any:
-            # The large probe first: the elements must not change if the call is refused.
-            unknown = self.has_unknown((x, other))
-            if unknown:
+            # The large probe first: the elements must not change if the call is refused. The small
+            # one keeps its extents; nobody reads its elements.
+            if self.has_unknown((x, other)):
                 self.probe(name, lambda: function(self.lower(x, 0), self.lower(other, 0)))
             if function(x._real, self.lower(other)) is NotImplemented:
                 return NotImplemented
-            if unknown:
-                attempt(lambda: function(self.lower(x, 1), self.lower(other, 1)))
             return x
 
         return use
@@ -265,12 +263,11 @@ class Unknowns:
             masked = any(isinstance(each, LazyArray) for each in entries)
             number = not isinstance(value, LazyArray) or value.ndim == 0
             if not extents and (number or not masked):
-                self.probe("assignment", lambda: self.assign(x, plain, value, 0))
-                attempt(lambda: self.assign(x, plain, value, 1))
+                self.probe("assignment", lambda: self.assign_probe(x, plain, value))
         x._real[self.lower(key)] = self.lower(value)
 
-    def assign(self, x: Any, key: Any, value: Any, probe: int) -> None:
-        self.lower(x, probe)[self.lower(key, probe)] = self.lower(value, probe)
+    def assign_probe(self, x: Any, key: Any, value: Any) -> None:
+        self.lower(x, 0)[self.lower(key, 0)] = self.lower(value, 0)
 
 
 def names_of(names: ModuleType, unknowns: Unknowns) -> Namespace:

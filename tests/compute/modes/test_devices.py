@@ -104,6 +104,8 @@ def test_defaults_and_dtypes() -> None:
         (xp.argmax(xp.asarray([1, 2], device=NO_64)), xp.int32),
         (xp.sum(xp.asarray([1, 2], dtype=xp.int8, device=NO_64)), xp.int32),
         (xp.sum(xp.asarray([1, 2], dtype=xp.uint8, device=NO_64)), xp.uint32),
+        (xp.unique_counts(xp.ones(3, device=NO_64)).values, xp.float32),
+        (xp.unique_counts(xp.ones(3, device=NO_64)).counts, xp.int32),
         (xp.fft.fftfreq(3, device=NO_64), xp.float32),
         (xp.astype(xp.zeros(3), xp.float32, device=NO_64), xp.float32),
     ]

@@ -109,6 +109,7 @@ CASES: dict[str, tuple[Callable[[Any, Any, Any], Any], tuple[int | None, ...], A
                            (None,), [0, 0]),
     "None": (lambda xp, v, t: v[None, :], (1, None), [[3, 2, 3]]),
     "'...'": (lambda xp, v, t: t[..., 0], (None,), [3, 2, 3]),
+    "'...' and slices": (lambda xp, v, t: t[..., :2, :], (None, 2), [[3, 30], [2, 20]]),
     "a mask again": (lambda xp, v, t: v[v > 2.0], (None,), [3, 3]),
     "rows again": (lambda xp, v, t: t[t[:, 0] > 2.0], (None, 2), [[3, 30], [3, 30]]),
     "a mask of ndim 2": (lambda xp, v, t: t[t > 5.0], (None,), [30, 20, 30]),
