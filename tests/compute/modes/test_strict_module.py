@@ -36,6 +36,7 @@ def test_is_strict() -> None:
         xp.add(refarray.ones(3), x)
     assert {"add", "linalg", "fft", "Device"} <= set(xp.__all__)
     assert dir(xp) == sorted(xp.__all__)
+    assert repr(xp) == "<module 'refarray.strict': array API standard 2025.12>"
 
 
 def test_is_not_imported_with_refarray() -> None:
@@ -50,8 +51,9 @@ def test_versions() -> None:
         assert xp.__array_api_version__ == "2022.12"
         assert float(xp.sum(x)) == 3.0  # arrays outlive a change of flags
     assert hasattr(xp, "take_along_axis")
-    with pytest.warns(UserWarning, match="2022.12"):
+    with pytest.warns(UserWarning, match="2022.12") as caught:
         xp.set_array_api_strict_flags(api_version="2021.12")
+    assert caught[0].filename == __file__  # the warning names the caller's line
     assert not hasattr(xp, "fft")
 
 
@@ -94,6 +96,8 @@ def test_extensions() -> None:
     with pytest.raises(AttributeError, match="fft"):
         xp.fft.fft(xp.ones(3))
     assert xp.get_array_api_strict_flags()["enabled_extensions"] == ("linalg",)
+    xp.set_array_api_strict_flags(api_version="2022.12", enabled_extensions=["fft"])  # its first
+    assert xp.fft.rfft(xp.ones(3)).shape == (2,)
     xp.reset_array_api_strict_flags()
     assert xp.fft.rfft(xp.ones(3)).shape == (2,)
 
@@ -185,6 +189,8 @@ assert xp is refarray.strict and xp.__name__ == "array_api_strict"
 from array_api_strict import Device, linalg
 from array_api_strict._devices import ALL_DEVICES
 assert Device("no_x64") in ALL_DEVICES
+header = refarray.strict.stand_in.pytest_report_header()
+assert header.startswith("array_api_strict: refarray.strict of refarray ")
 """
     printed(program)
 
