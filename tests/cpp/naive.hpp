@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <numeric>
 #include <random>
 #include <string>
@@ -53,6 +55,13 @@ class Random {
     List out(count);
     for (std::int64_t& value : out) value = between(low, high);
     return out;
+  }
+  /// Random bytes, eight from each number.
+  void fill(std::byte* data, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; i += 8) {
+      const std::uint64_t bits = engine_();
+      std::memcpy(data + i, &bits, static_cast<std::size_t>(std::min<std::int64_t>(count - i, 8)));
+    }
   }
   /// The numbers below `count` in any order.
   List permutation(std::size_t count) {

@@ -22,12 +22,14 @@ using core::new_array;
 /// Random bits, but mostly small numbers: those of an int8, converted.
 inline Array random_array(Random& random, const DType& dtype, const List& shape) {
   Array out = new_array(dtype, shape, false);
-  for (std::int64_t i = 0; i < out.view().nbytes(); ++i)
-    out.data[i] = static_cast<std::byte>(random.between(0, 255));
+  random.fill(out.data, out.view().nbytes());
   if (dtype.kind == Kind::kBool || random.between(0, 3) == 0) return out;
   const Array small = new_array({Kind::kInt, 8}, shape, false);
-  for (std::int64_t i = 0; i < small.view().size(); ++i)
-    small.data[i] = static_cast<std::byte>(random.between(-9, 9));
+  const std::int64_t size = small.view().size();
+  random.fill(small.data, size);
+  std::transform(small.data, small.data + size, small.data, [](std::byte bits) {
+    return static_cast<std::byte>(static_cast<int>(bits) % 19 - 9);
+  });
   copy(out, small);
   return out;
 }

@@ -38,8 +38,9 @@ Array numbers(Random& random, const DType& dtype, std::int64_t count) {
   const DType part = dtype.is_complex() ? scalar_dtype(dtype.bits == 64 ? ScalarType::kFloat32
                                                                         : ScalarType::kFloat64)
                                         : dtype;
+  const std::int64_t parts = out.view().nbytes() / part.itemsize();
   with_type(part, [&]<class T>(T) {
-    for (std::int64_t i = 0; i < out.view().nbytes() / part.itemsize(); ++i) {
+    for (std::int64_t i = 0; i < parts; ++i) {
       const std::int64_t bits = random.between(-(std::int64_t{1} << 53), std::int64_t{1} << 53);
       if constexpr (std::is_integral_v<T>) elements<T>(out)[i] = static_cast<T>(bits);
       if constexpr (std::is_floating_point_v<T>)
