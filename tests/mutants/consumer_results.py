@@ -153,7 +153,10 @@ result_mutant(
     lambda x, _, copy: ra.from_dlpack(x, copy=copy),
 )
 result_mutant(
-    "CONS-11", "accepts_bare_capsules", lambda x, *_: type(x).__name__ == "PyCapsule", three_floats
+    "CONS-11",
+    "accepts_bare_capsules",
+    lambda x, *_: type(x).__name__ == "PyCapsule",
+    lambda x, *_: ra.from_capsule(x),
 )
 result_mutant(
     "LIFE-27",
