@@ -45,7 +45,8 @@ NAMESPACES = [
 ]
 NUMBERS: list[Any] = [
     *(0, 1, 2, 3, -1, -2, 5, 63, 64, 65, 127, -128, 300, 2**31, -(2**31), 2**53),
-    *(2**63 - 1, -(2**63), 2**63, 2**64 - 1, 2**64, -(2**1100), 0.0, -0.0, 0.5, -2.5, 1e300),
+    *(2**63 - 1, -(2**63), 2**63, 2**64 - 1, 2**64, 2**1100, -(2**1100)),
+    *(0.0, -0.0, 0.5, -2.5, 1e300),
     *(float("nan"), float("inf"), 1j, complex(1e300, -1), True, False, None, ...),
 ]
 TEXTS = ["float64", "uint8", "complex64", "cpu", "ij", "reduced", "left", "C", "", "\0", "é" * 70]
@@ -194,6 +195,13 @@ class Run:
         self.lists.append(made)
         return made
 
+    def option(self) -> Any:
+        """The value of a keyword: most take a number, a text, a flag, or None."""
+        choice = self.input.below(4)
+        if choice < 2:
+            return self.argument()
+        return self.input.one_of(NUMBERS if choice == 2 else TEXTS)
+
     def small(self, depth: int) -> Any:
         return None if self.input.below(3) == 0 else self.argument(max(depth, 3))
 
@@ -212,7 +220,7 @@ class Run:
         keywords = {}
         known = KEYWORDS[id(function)]
         for _ in range(self.input.below(3) if known else 0):
-            keywords[self.input.one_of(known)] = self.argument()
+            keywords[self.input.one_of(known)] = self.option()
         return self.call(name, function, arguments, keywords)
 
     def call(
