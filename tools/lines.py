@@ -3,8 +3,8 @@
 
 usage: python tools/lines.py [COMMIT]
 
-Exits 1 where more than `MOST` are by hand, of which docs/adr/0033-how-large-the-repository-is.md
-says what to do.
+Exits 1 if more than `MOST` lines are by hand; docs/adr/0033-how-large-the-repository-is.md says
+when to raise it.
 
 Generated files are those that a test compares with their source. Recorded ones hold results of
 machines, other libraries or hours. Corpora, device images and licences do not count. Without

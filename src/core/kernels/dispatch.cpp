@@ -70,7 +70,7 @@ Choices choices() noexcept {
     if (supported) out.tables[out.count++] = &table;
   };
 #if defined(__x86_64__)
-  static const Features features;  // each CPUID leaves a virtual machine
+  static const Features features;  // CPUID takes long in a virtual machine
   add(features.has_vbmi ? kAvx512Table : avx512_without_vbmi(), features.has_avx512);
   add(kAvx2Table, features.has_avx2);
   add(kSse4Table, features.has_sse4);
